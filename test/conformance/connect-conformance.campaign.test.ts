@@ -18,7 +18,7 @@ const fallbacks: Mode[] = [
 const modes = campaign({ short: [platform], full: [platform, ...fallbacks] });
 
 describe("every case that the runner has for what we serve", () => {
-  it.skipIf(runner === undefined).each(modes)("%s", { timeout: 300_000 }, async (mode, more) => {
+  it.skipIf(runner === undefined).each(modes)("%s", { timeout: 900_000 }, async (mode, more) => {
     const { hasPassed, printed } = await runConformance(runner!, mode, more);
     console.log(`${mode}: ${/\d+ passed.*/.exec(printed)?.[0]}`);
     expect(hasPassed, printed).toBe(true);
