@@ -55,8 +55,8 @@ interface StsCall {
   readonly bearer: string | undefined;
   /** undefined if the refresh token is not kept in a cookie. */
   readonly session: BrowserSession | undefined;
-  /** Notes for the audit log whose token it is, the issuer of the upstream token, and the provider it is restricted to. */
-  identify(subject: string, issuer: string, provider: string): void;
+  /** Notes for the audit log whose token it is. */
+  identify(issued: Pick<IssuedToken, "subject" | "holder"> & Partial<IssuedToken>): void;
 }
 
 interface StsRoute {
@@ -111,7 +111,7 @@ export function createSts({
       ...narrowingOf(parameters),
       identity: parameters.one("identity"),
       identityProvider: parameters.one("identity_provider"),
-      onCaller: ({ subject, issuer }) => call.identify(subject, issuer, ""),
+      onCaller: ({ subject, key, issuer }) => call.identify({ subject, holder: key, upstreamIssuer: issuer }),
     });
     const shown = kept(call, issued);
     if (grant === undefined) return { ...plain(shown), refreshToken: shown.refreshToken?.token };
@@ -132,7 +132,7 @@ export function createSts({
 
   /** Notes whose token it is, and moves its refresh token into the cookie of a browser's session. */
   function kept({ session, identify }: StsCall, issued: IssuedToken): IssuedToken {
-    identify(issued.subject, issued.upstreamIssuer, issued.provider);
+    identify(issued);
     session?.keep(issued.refreshToken);
     return session === undefined ? issued : { ...issued, refreshToken: undefined };
   }
@@ -141,9 +141,9 @@ export function createSts({
     const token = tokenOf(call, "token");
     if (token.split(".").length === 3)
       throw new OAuthError("unsupported_token_type", "access tokens are not kept; they expire within the hour");
-    const subject = await exchange.revoke(token);
+    const revoked = await exchange.revoke(token);
     call.session?.keep(undefined);
-    if (subject !== undefined) call.identify(subject, "", "");
+    if (revoked !== undefined) call.identify(revoked);
   }
 
   function oauth({ token, expireTimeMs, refreshToken: next, narrowing }: IssuedToken): object {
@@ -168,6 +168,7 @@ export function createSts({
       count: 1,
     };
     let who: Pick<AuditRecord, "caller" | "issuer" | "scope"> | undefined;
+    let holder: string | undefined;
     let session: BrowserSession | undefined;
     let code = "OK";
     try {
@@ -179,12 +180,13 @@ export function createSts({
       const grants = parameters.all("grant_type");
       isOAuth ||= grants.length > 0;
       if (grants.includes(refreshGrant)) presented = "refresh token";
-      const identify = (caller: string, issuer: string, scope: string) => {
-        who = { caller, issuer, scope };
+      const identify: StsCall["identify"] = ({ subject, holder: by, upstreamIssuer = "", provider = "" }) => {
+        who = { caller: subject, issuer: upstreamIssuer, scope: provider };
+        holder = by;
       };
       session = browserSessionOf(request, response, { baseUrl, now });
       const body = await route.answer({ parameters, bearer: bearerOf(request), session, identify });
-      if (who !== undefined) audit.report({ ...record, ...who, code });
+      if (who !== undefined) audit.report({ ...record, ...who, code }, holder);
       await answer(response, 200, body);
     } catch (reason) {
       const failure = failureOf(reason);
@@ -193,7 +195,7 @@ export function createSts({
       if (code === "UNAUTHENTICATED") session?.keep(undefined);
       if (code === "INTERNAL") log.error({ err: reason, path, requestId: record.requestId }, "bug");
       if (failure instanceof ConnectError && isDenial(failure.code)) {
-        audit.report({ ...record, ...who, code });
+        audit.report({ ...record, ...who, code }, holder);
         if (failure.cause !== undefined) logRefusedToken(log, record.method, failure.cause, record.requestId);
       }
       if (failure instanceof Refusal) await answerStatus(response, failure.error, failure.httpStatus);

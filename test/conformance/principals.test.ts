@@ -172,6 +172,20 @@ onEveryServer(
       expect((await write(theirs, genuine)).status).toBe(403);
     });
 
+    test("has its exchanges recorded, however often keys of others exchange tokens for its subject", async () => {
+      const [mine, theirs] = [await organisation(), await organisation()];
+      const provider = await providerIn(mine, "web");
+      const own = await testKey("ES256", "theirs");
+      const staticKeys = { issuer: issuer.url, subject, issuerKeys: JSON.stringify({ keys: [own.jwk] }) };
+      await identityIn(theirs, { staticKeys });
+      const forged = await ciToken({}, own);
+      await Promise.all(Array.from({ length: 110 }, () => exchange(forged)));
+      done(await exchange(await tokenWith("web"), { identity_provider: provider }));
+      const exchanges = async () =>
+        (await audited(mine, "&method=sts/exchange")).map(({ caller, scope }) => [caller, scope]);
+      await expect.poll(exchanges).toEqual([[userIdentityUid(issuer.url, subject), provider]]);
+    });
+
     test("is not crowded out by static keys of others for its issuer and subject", async () => {
       const ours = await testKey("ES256", "k");
       const keysOf = (jwk: TestKey["jwk"]) => ({
@@ -215,5 +229,5 @@ onEveryServer(
       expect(nowhere.body.message).toMatch(/identity/);
     });
   },
-  { allowLoopbackIssuers: "true" },
+  { allowLoopbackIssuers: "true", rateLimitExchange: "off", rateLimitAddress: "off" },
 );

@@ -72,6 +72,8 @@ export interface IssuedToken {
   readonly expireTimeMs: number;
   /** uid of the identity, or of the user of the principal. */
   readonly subject: string;
+  /** Whose it is. It differs between callers of one subject whose tokens other keys have verified. */
+  readonly holder: string;
   /** uid of the provider that the token is restricted to; "" for any other. */
   readonly provider: string;
   /** `iss` of the token that it was exchanged for. */
@@ -86,8 +88,8 @@ export interface TokenExchange {
   exchange(token: string, request: ExchangeRequest): Promise<IssuedToken>;
   /** A new token of the session, and the refresh token that continues it. Errors: UNAUTHENTICATED, INVALID_ARGUMENT. */
   refresh(refreshToken: string, request: NarrowingRequest): Promise<IssuedToken>;
-  /** Ends the session of a refresh token. Returns the subject of its tokens; undefined when there was no session. */
-  revoke(refreshToken: string): Promise<string | undefined>;
+  /** Ends the session of a refresh token. Returns whose tokens it gave; undefined when there was no session. */
+  revoke(refreshToken: string): Promise<Pick<IssuedToken, "subject" | "holder"> | undefined>;
 }
 
 /** What {@link createTokenExchange} needs. */
@@ -158,7 +160,7 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
     claims: UpstreamClaims,
     narrowing: Narrowing,
     latestMs = Number.POSITIVE_INFINITY,
-  ): Promise<Omit<IssuedToken, "refreshToken">> {
+  ): Promise<Omit<IssuedToken, "refreshToken" | "holder">> {
     const issuedAt = Math.floor(now() / 1000);
     const ttlSeconds = Math.min(lifeSeconds, Math.floor(latestMs / 1000) - issuedAt);
     try {
@@ -185,10 +187,11 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
       const { subject, claims, principal } = spokenFor(caller, request, isOurs);
       const issued = await mint(subject, claims, narrowing, isOurs ? caller.expireTimeMs : undefined);
       if (caller.principal !== undefined && principal === undefined) options.onUse(subject);
-      if (isOurs) return { ...issued, refreshToken: undefined };
+      const holder = caller.key;
+      if (isOurs) return { ...issued, holder, refreshToken: undefined };
       const { groups, groups_exp: groupsExp, ...lasting } = claims; // groups end with the token given
       const facts = { subject, principal, claims: { ...lasting, ...narrowingClaims(narrowing) } };
-      return { ...issued, refreshToken: await beginSession(database, facts, now()) };
+      return { ...issued, holder, refreshToken: await beginSession(database, facts, now()) };
     },
 
     async refresh(refreshToken, request) {
@@ -204,13 +207,15 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
         return undefined;
       });
       if (next === undefined) throw notRefreshable();
-      return { ...issued, refreshToken: next };
+      return { ...issued, holder: parentOf(found.uid), refreshToken: next };
     },
 
     async revoke(refreshToken) {
       // Anyone may call this, so a token without a session must not cost a transaction.
-      if ((await findSession(database.read, refreshToken, now())) === undefined) return undefined;
-      return database.transact((session) => endSession(session, refreshToken));
+      const found = await findSession(database.read, refreshToken, now());
+      if (found === undefined) return undefined;
+      const subject = await database.transact((session) => endSession(session, refreshToken));
+      return subject === undefined ? undefined : { subject, holder: parentOf(found.uid) };
     },
   };
 }
