@@ -234,8 +234,10 @@ async function operate(run: Run, org: Organisation, principal: Principal, operat
   const prepared = prepare(run, org, operation);
   if (prepared === undefined) return false;
   const isLookup = name === "lookup";
-  const about = isLookup ? undefined : org;
-  const place = name === "acceptInvite" ? undefined : about; // whose invite it is, is not known before
+  // No invite of another organisation can be for a token that speaks for one identity alone: the call is that one's own.
+  const isOfIdentity = name === "acceptInvite" && session?.identity !== undefined;
+  const about = isLookup ? undefined : isOfIdentity ? session.identity.org : org;
+  const place = name === "acceptInvite" || isLookup ? undefined : org; // whose invite it is, is not known before
   const presented: Presentation = { spec, session, place };
   const isAtBoth = (org === "A" || isLookup) && token.y !== undefined;
   await signInAlike(run, presented, isAtBoth);
