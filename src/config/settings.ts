@@ -206,6 +206,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: undefined,
     parse: parseCredentials,
   },
+  registrySboms: { help: "import the bills of materials that a registry has of its images", ...onOrOff },
   maxRequestBytes: {
     help: "maximum size of a request body or message, in bytes, before and after decompression",
     placeholder: "BYTES",

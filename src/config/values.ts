@@ -105,6 +105,7 @@ export interface Config extends ConnectionConfig {
   readonly registrySecret: string | undefined;
   /** Credentials for reading it; undefined: it is read without any. */
   readonly registryCredentials: RegistryCredentials | undefined;
+  readonly registrySboms: "on" | "off";
   /** Maximum size of a request's body or message, in bytes, before and after decompression. */
   readonly maxRequestBytes: number;
   /** Maximum length of a REST request's URL, in bytes. */

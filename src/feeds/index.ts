@@ -29,6 +29,7 @@ export type { ArtifactRecord } from "./formats/artifact-record.ts";
 export { type Product, type ProductCycle, readProduct } from "./formats/end-of-life.ts";
 export { readOsv } from "./formats/osv.ts";
 export type { ListedPackage, Sbom } from "./formats/sbom/packages.ts";
+export { readSbomOnThread } from "./formats/sbom/read-on-thread.ts";
 export { readSbom } from "./formats/sbom/sbom.ts";
 export type { VulnFinding, VulnScan } from "./formats/scans/scan.ts";
 export { readVulnReport } from "./formats/scans/vuln-report.ts";
@@ -54,9 +55,10 @@ export {
   type RegistryImage,
   type RegistryOptions,
   RegistryRefusal,
+  type SbomDocument,
 } from "./registries/oci/index.ts";
 export { openPackages } from "./registries/packages.ts";
 export type { FeedFile, FeedOptions } from "./source/feed.ts";
 export { openFeed } from "./source/open.ts";
-export { FeedRefusal } from "./source/refusal.ts";
+export { FeedRefusal, ForeignRecord } from "./source/refusal.ts";
 export { SeenIds } from "./source/seen-ids.ts";

@@ -22,16 +22,24 @@ interface OpenNotifications {
 
 /** The caller that audit log and events name for changes reported by the registry. */
 const subject = "registry";
+/** Size limit of a bill of materials. One that is read takes several times its size of the memory of the server. */
+const maxSbomBytes = 32 * 1024 * 1024;
 
 /** Opens the endpoint. Returns undefined, and loads nothing, if the settings name no registry. */
 export async function openNotifications(
-  { registryUrl, registryGroup, registrySecret, registryCredentials }: Config,
+  { registryUrl, registryGroup, registrySecret, registryCredentials, registrySboms }: Config,
   { operator: parts, ...rest }: NotificationParts,
 ): Promise<OpenNotifications | undefined> {
   if (registryUrl === undefined || registryGroup === undefined || registrySecret === undefined) return undefined;
-  const [{ openRegistry }, { createSynchronizer }, { createRegistryNotifications }] = await Promise.all([
+  const [
+    { openRegistry, readSbomOnThread },
+    { createSynchronizer },
+    { createSbomSynchronizer },
+    { createRegistryNotifications },
+  ] = await Promise.all([
     import("../feeds/index.ts"),
     import("./synchronizer.ts"),
+    import("./sboms.ts"),
     import("./notifications.ts"),
   ]);
   // No retries here: the registry sends a failed notification again.
@@ -39,12 +47,17 @@ export async function openNotifications(
   const { database, now } = parts;
   const operator = createOperator({ ...parts, subject });
   const synchronizer = createSynchronizer({ database, operator, registry, group: registryGroup, now });
+  const sboms =
+    registrySboms === "off"
+      ? undefined
+      : createSbomSynchronizer({ database, registry, read: readSbomOnThread, maxBytes: maxSbomBytes, now });
   const endpoints = createRegistryNotifications({
     ...rest,
     secret: registrySecret,
     registry,
     registryUrl,
     synchronizer,
+    sboms,
     database,
   });
   return { endpoints, close: () => registry.close() };

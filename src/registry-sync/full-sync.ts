@@ -1,5 +1,6 @@
 /**
- * A full synchronization: reads the given repositories, or all of the catalog, with all their tags.
+ * A full synchronization: reads the given repositories, or all of the catalog, with all their tags, and what the registry
+ * has of the bills of materials of the images that these name.
  *
  * What cannot be read is reported as refused, with the reason, and skipped. What the registry no longer has is reported
  * as gone; it is removed only on request, and only if the list that lacks it was read completely.
@@ -14,6 +15,8 @@ import {
 } from "../feeds/index.ts";
 import { registryContents } from "../services/index.ts";
 import type { ReadSession } from "../store/index.ts";
+import type { SbomReport } from "./sbom-report.ts";
+import { type SbomSynchronizer, subjectOfTag } from "./sboms.ts";
 import type { Synchronizer, TagState } from "./synchronizer.ts";
 
 /** Receives the results for repositories and tags by name: `team/app`, `team/app:v1`. */
@@ -22,12 +25,16 @@ interface SyncReport {
   refuse(name: string, reason: string): void;
   /** The registry no longer has it, and it is kept. */
   gone(name: string): void;
+  /** Receives the results for images. */
+  readonly sboms: Pick<SbomReport, "count" | "unread" | "unversioned">;
 }
 
 /** What {@link runFullSync} needs. */
 export interface FullSyncOptions {
   readonly registry: ContainerRegistry;
   readonly synchronizer: Synchronizer;
+  /** Reads bills of materials; undefined to leave them out. */
+  readonly sboms: SbomSynchronizer | undefined;
   readonly read: ReadSession;
   readonly group: string;
   /** Repositories to read; if empty, those of the catalog. */
@@ -87,9 +94,10 @@ async function syncRepository(name: string, options: FullSyncOptions): Promise<v
     }
     const { uid, isNew } = await synchronizer.ensureRepo(name);
     report.count(isNew ? "added" : "unchanged");
-    const seen = new Set<string>();
+    const seen = new Map<string, string | undefined>();
     for await (const names of pages ?? []) await syncTags(name, uid, names, seen, options);
     await handleGoneTags(name, uid, seen, options);
+    await syncSboms(name, uid, seen, options);
   } catch (error) {
     if (error instanceof RegistryUnavailable) throw error;
     report.refuse(name, reasonOf(error));
@@ -99,11 +107,12 @@ async function syncRepository(name: string, options: FullSyncOptions): Promise<v
 /** The registry no longer answers. Ends the synchronization. */
 class RegistryUnavailable extends RegistryFailure {}
 
+/** @param seen digests by tag; undefined if it could not be read. */
 async function syncTags(
   repository: string,
   repoUid: string,
   names: readonly string[],
-  seen: Set<string>,
+  seen: Map<string, string | undefined>,
   { synchronizer, report, signal }: FullSyncOptions,
 ): Promise<void> {
   const refuse = (name: string, reason: string) => report.refuse(`${repository}:${name}`, reason);
@@ -118,13 +127,13 @@ async function syncTags(
     for (const outcome of outcomes) {
       if ("error" in outcome) {
         signal.throwIfAborted();
-        seen.add(outcome.name);
+        seen.set(outcome.name, undefined);
         failures = outcome.error instanceof RegistryFailure ? failures + 1 : 0;
         if (failures === maxFailures) throw new RegistryUnavailable(reasonOf(outcome.error));
         refuse(outcome.name, reasonOf(outcome.error));
       } else if (outcome.state !== undefined) {
         failures = 0;
-        seen.add(outcome.name);
+        seen.set(outcome.name, outcome.state.digest);
         states.push(outcome.state);
       }
     }
@@ -140,7 +149,7 @@ async function syncTags(
 async function handleGoneTags(
   repository: string,
   repoUid: string,
-  seen: ReadonlySet<string>,
+  seen: ReadonlyMap<string, unknown>,
   { read, synchronizer, prune, report }: FullSyncOptions,
 ): Promise<void> {
   for await (const tags of registryContents.tags(read, repoUid)) {
@@ -151,6 +160,29 @@ async function handleGoneTags(
       else report.gone(`${repository}:${name}`);
     }
   }
+}
+
+/** Imports the bills of materials of the images that tags name. Tags for signatures and attestations name none. */
+async function syncSboms(
+  repository: string,
+  repoUid: string,
+  seen: ReadonlyMap<string, string | undefined>,
+  { sboms, prune, report, signal }: FullSyncOptions,
+): Promise<void> {
+  const images = [...seen].filter(([name]) => subjectOfTag(name) === undefined).map(([, digest]) => digest);
+  const digests = [...new Set(images)].filter((digest) => digest !== undefined);
+  await sboms?.sync(repository, repoUid, digests, {
+    prune,
+    maxFailures,
+    report: {
+      ...report.sboms,
+      gone: (name) => report.gone(`${name}: its bills of materials`),
+      refuse(name, reason) {
+        signal.throwIfAborted();
+        report.refuse(name, reason);
+      },
+    },
+  });
 }
 
 /** The reason to report for an error. Rethrows an error that is a bug. */

@@ -36,10 +36,12 @@ import {
 } from "../message/index.ts";
 import { callersError, type RecordRegistryEvent } from "../pipeline/index.ts";
 import { writeStatus } from "../rest/index.ts";
-import { registryContents } from "../services/index.ts";
+import { readImages, registryContents } from "../services/index.ts";
 import type { Database } from "../store/index.ts";
 import { traceIdOf } from "../trace-context.ts";
 import { type Notification, notificationTypes, parseNotifications } from "./envelope.ts";
+import type { SbomReport } from "./sbom-report.ts";
+import { type SbomSynchronizer, subjectOfTag } from "./sboms.ts";
 import type { Synchronizer } from "./synchronizer.ts";
 
 /** What {@link createRegistryNotifications} needs. */
@@ -48,6 +50,8 @@ export interface RegistryNotificationsOptions {
   readonly registry: ContainerRegistry;
   readonly registryUrl: string;
   readonly synchronizer: Synchronizer;
+  /** Reads bills of materials; undefined to leave them out. */
+  readonly sboms: SbomSynchronizer | undefined;
   readonly database: Database;
   /** If absent, pushes and pulls emit no events. */
   readonly recordEvent?: RecordRegistryEvent;
@@ -78,6 +82,7 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
     registry,
     registryUrl,
     synchronizer,
+    sboms,
     database,
     recordEvent,
     types,
@@ -128,11 +133,30 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
       // a blob, which belongs to no manifest yet
       return record("push", await synchronizer.findRepo(repository), notification, undefined);
     const { uid } = await synchronizer.ensureRepo(repository);
-    const previous =
-      tag === undefined
-        ? void (await synchronizer.saveImages(repository, uid, digest))
-        : await refreshTag(uid, tag, notification, (now) => now === digest);
+    let previous: string | undefined;
+    if (tag === undefined) {
+      await synchronizer.saveImages(repository, uid, digest);
+      await syncSboms(repository, uid, await subjectOf(uid, digest));
+    } else previous = await refreshTag(uid, tag, notification, (now) => now === digest);
     await record("push", uid, notification, previous);
+  }
+
+  /** The image that an artifact is about. */
+  async function subjectOf(repoUid: string, digest: string): Promise<string | undefined> {
+    return (await readImages(database.read, repoUid, [digest])).get(digest)?.subject;
+  }
+
+  /** Imports the bills of materials of an image, if it is stored. Errors: RegistryFailure. */
+  async function syncSboms(repository: string, repoUid: string, digest: string | undefined): Promise<void> {
+    if (digest === undefined) return;
+    const report: SbomReport = {
+      count() {},
+      unread() {},
+      unversioned() {},
+      gone() {},
+      refuse: (image, reason) => log.warn({ reason, image }, "bill of materials skipped"),
+    };
+    await sboms?.sync(repository, repoUid, [digest], { prune: true, maxFailures: 1, report });
   }
 
   async function applyDelete(notification: Notification): Promise<void> {
@@ -145,8 +169,10 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
     }
     for await (const tags of registryContents.tags(database.read, repoUid, digest))
       for (const { name } of tags) await refreshTag(repoUid, name, notification, (now) => now !== digest);
-    if ((await registry.resolveDigest(repository, digest)) === undefined)
-      await synchronizer.removeImages(repoUid, digest);
+    if ((await registry.resolveDigest(repository, digest)) !== undefined) return;
+    const subject = await subjectOf(repoUid, digest);
+    await synchronizer.removeImages(repoUid, digest);
+    await syncSboms(repository, repoUid, subject);
   }
 
   /**
@@ -168,10 +194,12 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
     if (state === undefined) {
       const stored = (await registryContents.tagsNamed(database.read, repoUid, [name])).get(name);
       if (stored !== undefined) await synchronizer.removeTags([stored.uid]);
+      await syncSboms(repository, repoUid, subjectOfTag(name));
       return stored?.digest;
     }
     const [written] = await synchronizer.writeTags(repoUid, [state]);
     if (typeof written === "object") throw new RegistryRefusal(written.refused);
+    await syncSboms(repository, repoUid, subjectOfTag(name) ?? state.digest);
     return state.stored?.digest;
   }
 

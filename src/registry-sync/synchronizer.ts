@@ -74,6 +74,11 @@ const maxHoldMs = 40;
 export function createSynchronizer({ database, operator, registry, group, now }: SynchronizerOptions): Synchronizer {
   const { read } = database;
 
+  /** Whether all of an image is stored. Earlier versions have not stored its attestations. */
+  async function isStored(repoUid: string, digest: string): Promise<boolean> {
+    return (await readImages(read, repoUid, [digest])).get(digest)?.attestations !== undefined;
+  }
+
   async function readState(
     repository: string,
     repoUid: string,
@@ -83,7 +88,7 @@ export function createSynchronizer({ database, operator, registry, group, now }:
   ): Promise<TagState | undefined> {
     const digest = await registry.resolveDigest(repository, name);
     if (digest === undefined) return undefined;
-    const isKnown = (await readImages(read, repoUid, [digest])).has(digest);
+    const isKnown = await isStored(repoUid, digest);
     return { name, digest, images: isKnown ? [] : await imagesOf(digest), stored };
   }
 
@@ -182,7 +187,8 @@ export function createSynchronizer({ database, operator, registry, group, now }:
           throw error;
         }
         await saveAll(call, session, repoUid, images);
-        return stored === undefined ? ("added" as const) : ("changed" as const);
+        if (stored === undefined) return "added" as const;
+        return stored.digest === digest ? ("unchanged" as const) : ("changed" as const);
       });
       const outcomes = written.values();
       return tags.map((tag) => (isDone(tag) ? "unchanged" : outcomes.next().value!));
@@ -199,7 +205,7 @@ export function createSynchronizer({ database, operator, registry, group, now }:
     },
 
     async saveImages(repository, repoUid, digest) {
-      if ((await readImages(read, repoUid, [digest])).has(digest)) return true;
+      if (await isStored(repoUid, digest)) return true;
       const images = await registry.images(repository, digest);
       if (images !== undefined) await operator.transact((call, session) => saveAll(call, session, repoUid, images));
       return images !== undefined;

@@ -100,8 +100,14 @@ export { artifactUid } from "./libraries/artifact-id.ts";
 export { pruneArtifacts } from "./libraries/prune-artifacts.ts";
 export { type ArtifactToSave, saveArtifact } from "./libraries/save-artifact.ts";
 export { derivedChanges } from "./refresh-derived.ts";
-export { type ImagePackage, readImagePackages, removeImage, saveImagePackages } from "./registry/image-packages.ts";
-export { type Image, readImages, saveImage } from "./registry/images.ts";
+export {
+  type ImagePackage,
+  readImagePackages,
+  removeImage,
+  saveImagePackages,
+  saveImageSboms,
+} from "./registry/image-packages.ts";
+export { type Image, type ReadSbom, readImages, saveImage } from "./registry/images.ts";
 export { type Product, saveProduct } from "./registry/products.ts";
 export type { StoredTag } from "./registry/registry-contents.ts";
 export { packReport, type ReportToSave, saveReport } from "./registry/vuln-reports.ts";

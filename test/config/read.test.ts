@@ -62,6 +62,7 @@ test("the defaults", () => {
     workers: 1,
     trustedProxies: [],
     forwardedHeader: "x-forwarded-for",
+    registrySboms: "on",
     proxyProtocol: "off",
     maxConnections: 10_000,
     keepAliveTimeout: 75_000,

@@ -6,13 +6,16 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readImagePackages } from "../../src/services/index.ts";
 import { programEntry } from "../cli/program.ts";
 import {
   type DistributionRegistry,
   deleteManifest,
   findRegistry,
   type MadeImage,
+  pushAttestedImage,
   pushImage,
+  pushReferrer,
   startRegistry,
 } from "../feeds/registries/oci/distribution-registry.ts";
 import { freePort } from "../free-port.ts";
@@ -76,7 +79,10 @@ if ("missing" in found) {
       const { summary, status } = await importRegistry(platform(), registry.url, group);
       expect({ status, summary }).toEqual({
         status: 0,
-        summary: { read: 5, added: 0, changed: 0, unchanged: 5, removed: 0, gone: 0, refused: 0, passedOver: 0 },
+        summary: {
+          ...{ read: 5, added: 0, changed: 0, unchanged: 5, removed: 0, gone: 0, refused: 0, passedOver: 0 },
+          sboms: { added: 0, changed: 0, unchanged: 0, removed: 0, unversioned: 0, unread: 0 },
+        },
       });
     });
 
@@ -125,6 +131,33 @@ if ("missing" in found) {
       const run = await importRegistry(platform(), registry.url, other.uid, "--repo", "solo", "missing");
       expect(run).toMatchObject({ status: 1, summary: { added: 2, refused: 1 } });
       expect(run.messages).toContain("refused: missing: the registry does not have this repository");
+    });
+
+    it("imports bills of materials, in attestations and as referrers, as soon as they are pushed and whole", async () => {
+      const componentOf = (name: string) => ({ type: "library", name, version: "1", purl: `pkg:apk/wolfi/${name}@1` });
+      const bill = (name: string) => ({ bomFormat: "CycloneDX", specVersion: "1.6", components: [componentOf(name)] });
+      const predicateType = "https://cyclonedx.org/bom";
+      const statement = {
+        _type: "https://in-toto.io/Statement/v0.1",
+        predicateType,
+        subject: [],
+        predicate: bill("attested"),
+      };
+      const { digest } = await pushAttestedImage(registry.url, "attested", "v1", statement);
+      await pushReferrer(registry.url, "attested", digest, "application/vnd.cyclonedx+json", bill("referring"));
+      const namesIn = async (groupUid: string) => {
+        const repo = await repoNamed(platform(), "attested", groupUid);
+        if (repo === undefined) return [];
+        const lists = await platform().write((session) => readImagePackages(session, repo.uid, [digest]));
+        return (lists.get(digest) ?? []).map(({ name }) => name).sort();
+      };
+      await expect.poll(() => namesIn(group)).toEqual(["attested", "referring"]);
+      const told = await importRegistry(platform(), registry.url, group, "--repo", "attested");
+      expect(told).toMatchObject({ status: 0, summary: { refused: 0, sboms: { added: 0, unchanged: 2 } } });
+      const other = await platform().ok("CreateGroup", { parent: platform().root, group: { name: "bills" } });
+      const whole = await importRegistry(platform(), registry.url, other.uid, "--repo", "attested");
+      expect(whole).toMatchObject({ status: 0, summary: { refused: 0, sboms: { added: 2, unchanged: 0 } } });
+      expect(await namesIn(other.uid)).toEqual(["attested", "referring"]);
     });
   });
 }

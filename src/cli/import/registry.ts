@@ -1,5 +1,6 @@
 /**
- * `platform import registry`: imports the repositories and tags of a container registry as repos and tags of a group.
+ * `platform import registry`: imports the repositories and tags of a container registry as repos and tags of a group, and
+ * the packages of their images from the bills of materials that the registry has.
  */
 
 import { setTimeout } from "node:timers/promises";
@@ -12,13 +13,20 @@ import {
   openRegistry,
   RegistryFailure,
   RegistryRefusal,
+  readSbom,
   summaryText,
 } from "../../feeds/index.ts";
-import { createSynchronizer, type FullSyncOptions, runFullSync } from "../../registry-sync/index.ts";
+import {
+  createSbomSynchronizer,
+  createSynchronizer,
+  type FullSyncOptions,
+  runFullSync,
+} from "../../registry-sync/index.ts";
 import { groupExists } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { durationMs } from "../duration.ts";
 import { withSettings } from "../settings.ts";
+import { maxSbomBytes } from "./sbom.ts";
 
 interface Options {
   readonly group: string;
@@ -32,10 +40,10 @@ interface Options {
 const maxPauseMs = 2 ** 31 - 1;
 
 export function importRegistryCommand(): Command {
-  const command = withSettings(new Command("registry"), ["database", "baseUrl", "registryCredentials"])
+  const command = withSettings(new Command("registry"), ["database", "baseUrl", "registryCredentials", "registrySboms"])
     .description(
-      "import repositories, tags and image sizes from an OCI distribution registry. The summary counts repositories and tags. " +
-        "Those that the registry no longer has are kept and counted as gone, unless --prune is given",
+      "import repositories, tags, image sizes and bills of materials from an OCI distribution registry. The summary counts repositories and tags, " +
+        "and images with bills of materials. Those that the registry no longer has are kept and counted as gone, unless --prune is given",
     )
     .argument("<URL>", "URL of the registry, such as https://registry.example.com")
     .requiredOption("--group <UID>", "group that holds the repos")
@@ -54,7 +62,11 @@ export function importRegistryCommand(): Command {
       try {
         const operator = await openOperator(database, config, "import registry");
         const synchronizer = createSynchronizer({ database, operator, registry, group, now: Date.now });
-        const options = { registry, synchronizer, read: database.read, group, repositories, prune, signal };
+        const sboms =
+          config.registrySboms === "off"
+            ? undefined
+            : createSbomSynchronizer({ database, registry, read: readSbom, maxBytes: maxSbomBytes, now: Date.now });
+        const options = { registry, synchronizer, sboms, read: database.read, group, repositories, prune, signal };
         if (pauseMs === undefined) {
           const { refused } = await runOnce(options, json);
           if (signal.aborted) throw new CommandFailure("stopped; run the command again to continue");
@@ -85,6 +97,7 @@ function open(...[address, options]: Parameters<typeof openRegistry>): ReturnTyp
 /** Synchronizes once and prints the summary. A registry that cannot be read counts as refused. */
 async function runOnce(options: Omit<FullSyncOptions, "report">, isJson: boolean): Promise<ImportSummary> {
   const progress = new ImportReport(process.stderr);
+  const sboms = { added: 0, changed: 0, unchanged: 0, removed: 0, unversioned: 0 };
   let gone = 0;
   const report = {
     count: (what: Parameters<ImportReport["count"]>[0]) => progress.count(what),
@@ -92,6 +105,13 @@ async function runOnce(options: Omit<FullSyncOptions, "report">, isJson: boolean
     gone(name: string) {
       gone++;
       progress.print(`gone: ${name}`);
+    },
+    sboms: {
+      count: (what: keyof typeof sboms) => void sboms[what]++,
+      unread: (member: string, name: string) => progress.unread(member, name),
+      unversioned(count: number) {
+        sboms.unversioned += count;
+      },
     },
   };
   try {
@@ -102,10 +122,18 @@ async function runOnce(options: Omit<FullSyncOptions, "report">, isJson: boolean
     if (!options.signal.aborted) report.refuse("the registry", (error as Error).message);
   }
   progress.end();
-  const { unread: _, ...summary } = progress.summary; // manifests have no unread members
+  const { unread, ...summary } = progress.summary;
+  const ofSboms = options.sboms && { sboms: { ...sboms, unread } };
   const text = gone === 0 ? summaryText(summary) : `${summaryText(summary)}, gone ${gone}`;
-  process.stdout.write(`${isJson ? JSON.stringify({ ...summary, gone }) : text}\n`);
+  const lines = ofSboms === undefined ? text : `${text}\n${sbomsText(ofSboms.sboms)}`;
+  process.stdout.write(`${isJson ? JSON.stringify({ ...summary, gone, ...ofSboms }) : lines}\n`);
   return progress.summary;
+}
+
+function sbomsText({ unversioned, ...counts }: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
+  const left = unversioned ? [`without version ${unversioned}`] : [];
+  return `bills of materials: ${[...parts, ...left].join(", ")}`;
 }
 
 function parseInterval(text: string): number {

@@ -14,7 +14,8 @@ interface Options {
   readonly json?: boolean;
 }
 
-const maxBytes = 256 * 1024 * 1024;
+/** Size limit of a document. */
+export const maxSbomBytes = 256 * 1024 * 1024;
 
 export function importSbomCommand(): Command {
   const command = withSettings(new Command("sbom"), ["database"])
@@ -52,7 +53,7 @@ export function importSbomCommand(): Command {
 
 async function readDocument(path: string, report: ImportReport) {
   const { size } = await stat(path);
-  if (size > maxBytes) throw new CommandFailure(`${path}: is larger than ${maxBytes} bytes`);
+  if (size > maxSbomBytes) throw new CommandFailure(`${path}: is larger than ${maxSbomBytes} bytes`);
   try {
     return readSbom(await readFile(path), {
       refuse: (at, reason) => report.refuse(`${basename(path)}: ${at}`, reason),

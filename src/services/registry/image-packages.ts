@@ -2,10 +2,14 @@
  * The packages in images, from their bills of materials. A list belongs to one digest. For an image with several
  * platforms there may be a list for its index or for the manifest of each platform, so the packages of a tag are those
  * of all these digests.
+ *
+ * A digest may have a list that was imported from a file, and lists of attestations in the registry, by their digests.
+ * The one from a file takes precedence. Without it, the packages are those of all attestations: they are about the same
+ * content, so a package is known for fixed only if none of them says otherwise.
  */
 import { newRow, type Saved } from "../../resource/index.ts";
-import type { ReadSession, TableSpec, WriteSession } from "../../store/index.ts";
-import { images, imageUid, readImages } from "./images.ts";
+import type { ReadSession, Row, TableSpec, WriteSession } from "../../store/index.ts";
+import { images, imageUid, type ReadSbom, readImages, saveImage } from "./images.ts";
 
 /** One package of an image. */
 export interface ImagePackage {
@@ -28,6 +32,21 @@ export interface ImagePackage {
 /** The rows of package lists. The uid is that of the image. */
 const imagePackages: TableSpec = { name: "image_packages", columns: {} };
 
+/** The packages of a digest by where they come from. */
+interface PackageLists {
+  readonly digest: string;
+  /** Those from a file; absent when none was imported. */
+  readonly packages?: readonly ImagePackage[] | undefined;
+  readonly attested?: readonly AttestedPackages[] | undefined;
+}
+
+/** The packages in an attestation of the registry. */
+interface AttestedPackages {
+  /** The digest of the attestation. */
+  readonly digest: string;
+  readonly packages: readonly ImagePackage[];
+}
+
 /** Stores the packages of a digest in their order, replacing former ones. */
 export async function saveImagePackages(
   session: WriteSession,
@@ -36,16 +55,60 @@ export async function saveImagePackages(
   packages: readonly ImagePackage[],
   nowMs: number,
 ): Promise<Saved> {
-  const uid = imageUid(repoUid, digest);
-  const body = Buffer.from(JSON.stringify({ digest, packages }));
-  const row = await session.get(imagePackages, uid);
+  const row = await session.get(imagePackages, imageUid(repoUid, digest));
+  return saveLists(session, repoUid, row, { digest, packages, attested: row && listsOf(row).attested }, nowMs);
+}
+
+/**
+ * Stores what the registry has of the bills of materials of an image, replacing what it had. `fresh` are the packages of
+ * what was read now, by its digest; those of the others are stored. Returns whether something has changed.
+ */
+export async function saveImageSboms(
+  session: WriteSession,
+  repoUid: string,
+  digest: string,
+  {
+    sboms,
+    fresh,
+  }: { readonly sboms: readonly ReadSbom[]; readonly fresh: ReadonlyMap<string, readonly ImagePackage[]> },
+  nowMs: number,
+): Promise<boolean> {
+  const image = (await readImages(session, repoUid, [digest])).get(digest);
+  if (image === undefined) return false; // it was removed meanwhile
+  const row = await session.get(imagePackages, imageUid(repoUid, digest));
+  const { packages, attested: former = [] }: PackageLists = row === undefined ? { digest } : listsOf(row);
+  const lists = new Map([...former.map((list) => [list.digest, list.packages] as const), ...fresh]);
+  const attested = sboms.flatMap((sbom) => {
+    const list = lists.get(sbom.digest);
+    return list === undefined ? [] : [{ digest: sbom.digest, packages: list }];
+  });
+  // One whose packages another import has removed meanwhile is to be read again.
+  const known = sboms.filter((sbom) => sbom.packages === "none" || lists.has(sbom.digest));
+  const isRead = (await saveImage(session, repoUid, { ...image, sboms: known }, nowMs)) !== "unchanged";
+  if (packages === undefined && attested.length === 0)
+    return (await session.remove(imagePackages, imageUid(repoUid, digest))) !== undefined || isRead;
+  return (await saveLists(session, repoUid, row, { digest, packages, attested }, nowMs)) !== "unchanged" || isRead;
+}
+
+async function saveLists(
+  session: WriteSession,
+  repoUid: string,
+  row: Row | undefined,
+  { digest, packages, attested }: PackageLists,
+  nowMs: number,
+): Promise<Saved> {
+  const body = Buffer.from(JSON.stringify({ digest, packages, attested: attested?.length ? attested : undefined }));
   if (row === undefined) {
-    await session.insert(imagePackages, newRow(uid, repoUid, nowMs, { body, columns: {} }));
+    await session.insert(imagePackages, newRow(imageUid(repoUid, digest), repoUid, nowMs, { body, columns: {} }));
     return "added";
   }
   if (body.equals(row.body)) return "unchanged";
   await session.update(imagePackages, { ...row, body, updateTimeUs: nowMs * 1000 });
   return "changed";
+}
+
+function listsOf({ body }: Row): PackageLists {
+  return JSON.parse(Buffer.from(body).toString()) as PackageLists;
 }
 
 /** Removes the images of a repo and their packages. */
@@ -78,9 +141,9 @@ export async function readImagePackages(
   const uids = digests.flatMap(partsOf).map((digest) => imageUid(repoUid, digest));
   const rows = await session.getMany(imagePackages, [...new Set(uids)]);
   const lists = new Map<string, readonly ImagePackage[]>();
-  for (const { body } of rows.values()) {
-    const list = JSON.parse(Buffer.from(body).toString()) as { digest: string; packages: readonly ImagePackage[] };
-    lists.set(list.digest, list.packages);
+  for (const row of rows.values()) {
+    const { digest, packages, attested = [] } = listsOf(row);
+    lists.set(digest, packages ?? attested.flatMap((list) => list.packages));
   }
   const listed = digests.filter((digest) => partsOf(digest).some((part) => lists.has(part)));
   return new Map(listed.map((digest) => [digest, partsOf(digest).flatMap((part) => lists.get(part) ?? [])]));

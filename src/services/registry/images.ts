@@ -1,6 +1,7 @@
 /**
  * Images: what a repo has under a digest, an index or a single manifest. Images come from registries, not from callers.
- * The content of a digest never changes, so a row is only inserted and is deleted with its repo.
+ * The content of a digest never changes, so a row is only inserted and is deleted with its repo. What changes is which
+ * bills of materials the registry has of it.
  */
 import type { ConnectError } from "@connectrpc/connect";
 import type { GetArchitecturesRequest, GetSizeRequest } from "../../../gen/platform/registry/v2/images_pb.ts";
@@ -31,12 +32,27 @@ interface ImagePlatform {
   readonly size: number;
 }
 
+/** An attestation or an artifact that was read for the bills of materials of an image. */
+export interface ReadSbom {
+  readonly digest: string;
+  /** Whether an index lists it, which never changes. Other lists of the registry do. */
+  readonly isIndexed: boolean;
+  /** Whether it has packages: `some` when a part of it was refused, so that it is to be read again. */
+  readonly packages: "none" | "some" | "all";
+}
+
 /** A digest in a repo. */
 export interface Image {
   readonly digest: string;
   readonly mediaType: string;
   /** In the order of the index; empty when the digest is no image, such as a signature. */
   readonly platforms: readonly ImagePlatform[];
+  /** The attestation manifests in an index and the manifests that they are about; absent when not known. */
+  readonly attestations?: readonly { readonly digest: string; readonly subject: string }[];
+  /** The digest that an artifact refers to. */
+  readonly subject?: string | undefined;
+  /** What was read of the registry's bills of materials, by digest; absent when nothing was. */
+  readonly sboms?: readonly ReadSbom[];
 }
 
 /** The rows of images, below their repos. */
@@ -88,16 +104,17 @@ export async function readImages(
   return new Map([...rows.values()].map((row) => [row.columns.digest as string, imageOf(row)]));
 }
 
-/** Stores an image of a repo. */
+/** Stores an image of a repo. What was read of its bills of materials stays, if it is not given. */
 export async function saveImage(
   session: WriteSession,
   repoUid: string,
-  { digest, mediaType, platforms }: Image,
+  { digest, mediaType, platforms, attestations, subject, sboms }: Image,
   nowMs: number,
 ): Promise<Saved> {
   const uid = imageUid(repoUid, digest);
-  const body = Buffer.from(JSON.stringify({ mediaType, platforms }));
   const row = await session.get(images, uid);
+  const read = sboms ?? (row && imageOf(row).sboms);
+  const body = Buffer.from(JSON.stringify({ mediaType, platforms, attestations, subject, sboms: read }));
   if (row === undefined) {
     await session.insert(images, newRow(uid, repoUid, nowMs, { body, columns: { digest } }));
     return "added";

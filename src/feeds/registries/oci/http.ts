@@ -20,6 +20,8 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Size limit of the response body. */
   readonly maxBytes: number;
+  /** Timeout of one attempt, that of the client by default. */
+  readonly timeoutMs?: number;
 }
 
 /** A response of any status, with redirects followed. */
@@ -56,23 +58,25 @@ const maxWaitMs = 60_000;
 /** @param base URL given by the operator. */
 export function createRegistryHttp(
   base: URL,
-  { signal, timeoutMs = 30_000, maxAttempts = 5, wait }: HttpOptions,
+  { signal, timeoutMs: defaultTimeoutMs = 30_000, maxAttempts = 5, wait }: HttpOptions,
 ): RegistryHttp {
   const pools = new Map<string, Pool>();
+  const silenceLimits = { headersTimeout: defaultTimeoutMs, bodyTimeout: defaultTimeoutMs };
   const pause = wait ?? ((ms: number) => sleep(ms, undefined, signal && { signal }));
 
   async function poolOf(origin: string): Promise<Pool> {
     const { Pool } = await import("undici"); // on first use: a server may never need it
     let pool = pools.get(origin);
     if (pool === undefined) {
-      pool = new Pool(origin, { connections, allowH2: false, headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
+      pool = new Pool(origin, { connections, allowH2: false, ...silenceLimits });
       pools.set(origin, pool);
     }
     return pool;
   }
 
   /** Sends to the registry's own host. */
-  async function sendToRegistry({ url, method, headers, maxBytes }: HttpRequest): Promise<HttpAnswer> {
+  async function sendToRegistry(request: HttpRequest): Promise<HttpAnswer> {
+    const { url, method, headers, maxBytes, timeoutMs = defaultTimeoutMs } = request;
     const pool = await poolOf(url.origin);
     const limit = timeLimit(timeoutMs, signal);
     try {
@@ -102,7 +106,8 @@ export function createRegistryHttp(
   }
 
   /** Sends to a host named in a response. */
-  async function sendToOtherHost({ url, method, headers, maxBytes }: HttpRequest): Promise<HttpAnswer> {
+  async function sendToOtherHost(request: HttpRequest): Promise<HttpAnswer> {
+    const { url, method, headers, maxBytes, timeoutMs = defaultTimeoutMs } = request;
     if (method !== "GET") throw new RegistryRefusal(`${url.host}: only a GET may be redirected to another host`);
     try {
       const options = { allowLoopbackHttp: false, maxBytes, timeoutMs, headers, ...(signal && { signal }) };

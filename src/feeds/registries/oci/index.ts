@@ -10,3 +10,4 @@ export {
   type RegistryImage,
   type RegistryOptions,
 } from "./registry.ts";
+export type { SbomDocument } from "./sboms.ts";

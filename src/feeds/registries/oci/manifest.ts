@@ -19,20 +19,46 @@ export interface Platform {
   readonly os: string;
 }
 
-/** A manifest of one platform. */
+/** A layer of a manifest. */
+interface Layer extends Descriptor {
+  /** The type of the in-toto statement in it, as its annotations or those of the manifest say. */
+  readonly predicateType: string | undefined;
+}
+
+/** A manifest of one platform, or of an artifact. */
 export interface Manifest {
   readonly kind: "manifest";
   readonly mediaType: string;
   readonly config: Descriptor;
+  readonly layers: readonly Layer[];
+  /** The digest of the manifest that this one refers to. */
+  readonly subject: string | undefined;
   /** Size of the configuration and all layers, in bytes. */
   readonly size: number;
 }
 
-/** An index of manifests and other indexes, without attestations. */
+/** A manifest, or another index, in an index. */
+interface IndexEntry extends Descriptor {
+  readonly platform: Platform | undefined;
+  readonly artifactType: string | undefined;
+  /** The type of the in-toto statement in an artifact, if it is annotated. */
+  readonly predicateType: string | undefined;
+}
+
+/** An attestation manifest of BuildKit ("Image attestation storage"). */
+export interface Attestation {
+  readonly digest: string;
+  /** The digest of the manifest that it is about. */
+  readonly subject: string;
+}
+
+/** An index of manifests and other indexes. */
 export interface Index {
   readonly kind: "index";
   readonly mediaType: string;
-  readonly manifests: readonly (Descriptor & { readonly platform: Platform | undefined })[];
+  /** Without attestations. */
+  readonly manifests: readonly IndexEntry[];
+  readonly attestations: readonly Attestation[];
 }
 
 /** Content without a known size and platforms. */
@@ -108,26 +134,53 @@ function mediaTypeOf({ manifests, config }: Members, contentType: string): strin
   return known ?? (isMediaType(contentType) ? contentType : "application/octet-stream");
 }
 
-function parseImage({ config: given, layers = [] }: Members, mediaType: string): Manifest | undefined {
+function parseImage(
+  { config: given, layers: listed = [], subject, annotations }: Members,
+  mediaType: string,
+): Manifest | undefined {
   const config = parseDescriptor(given);
-  if (config === undefined || !Array.isArray(layers)) return undefined;
-  const sizes = layers.map((layer) => parseDescriptor(layer)?.size);
-  const size = sizes.reduce<number>((sum, each) => sum + (each ?? Number.NaN), config.size);
-  return Number.isSafeInteger(size) ? { kind: "manifest", mediaType, config, size } : undefined;
+  if (config === undefined || !Array.isArray(listed)) return undefined;
+  const layers = listed.flatMap((layer): Layer[] => {
+    const descriptor = parseDescriptor(layer);
+    const predicateType = predicateTypeOf((Object(layer) as Members).annotations) ?? predicateTypeOf(annotations);
+    return descriptor === undefined ? [] : [{ ...descriptor, predicateType }];
+  });
+  const size = layers.reduce((sum, layer) => sum + layer.size, config.size);
+  if (layers.length < listed.length || !Number.isSafeInteger(size)) return undefined;
+  return { kind: "manifest", mediaType, config, layers, subject: parseDescriptor(subject)?.digest, size };
 }
 
-function parseIndex({ manifests }: Members, mediaType: string): Index | undefined {
-  if (!Array.isArray(manifests)) return undefined;
-  const entries = manifests.flatMap((entry) => {
+function parseIndex({ manifests: listed }: Members, mediaType: string): Index | undefined {
+  if (!Array.isArray(listed)) return undefined;
+  const manifests: IndexEntry[] = [];
+  const attestations: Attestation[] = [];
+  for (const entry of listed) {
     const descriptor = parseDescriptor(entry);
-    const { platform: given, annotations } = Object(entry) as Members;
-    const isAttestation =
-      (Object(given) as Members).architecture === "unknown" ||
-      (Object(annotations) as Members)["vnd.docker.reference.type"] === "attestation-manifest";
-    if (descriptor === undefined || isAttestation || !isManifestType(descriptor.mediaType)) return [];
-    return [{ ...descriptor, platform: parsePlatform(given) }];
-  });
-  return { kind: "index", mediaType, manifests: entries };
+    const { platform: given, annotations, artifactType } = Object(entry) as Members;
+    const { "vnd.docker.reference.type": referenceType, "vnd.docker.reference.digest": subject } = Object(
+      annotations,
+    ) as Members;
+    if (descriptor === undefined || !isManifestType(descriptor.mediaType)) continue;
+    if (referenceType === "attestation-manifest") {
+      if (isDigest(subject)) attestations.push({ digest: descriptor.digest, subject });
+    } else if ((Object(given) as Members).architecture !== "unknown") {
+      manifests.push({
+        ...descriptor,
+        platform: parsePlatform(given),
+        artifactType: isMediaType(artifactType) ? artifactType : undefined,
+        predicateType: predicateTypeOf(annotations),
+      });
+    }
+  }
+  return { kind: "index", mediaType, manifests, attestations };
+}
+
+/** The type of an in-toto statement in the annotations of BuildKit, of Sigstore bundles, and of cosign before them. */
+function predicateTypeOf(annotations: unknown): string | undefined {
+  const members = Object(annotations) as Members;
+  return ["in-toto.io/predicate-type", "dev.sigstore.bundle.predicateType", "predicateType"]
+    .map((name) => members[name])
+    .find((type) => typeof type === "string");
 }
 
 type Members = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 /**
- * Reads a container registry by the OCI Distribution Specification 1.1, or Docker's before it: repositories, tags, and
- * images of digests.
+ * Reads a container registry by the OCI Distribution Specification 1.1, or Docker's before it: repositories, tags,
+ * images of digests, and what may be their bills of materials.
  *
  * Lists are streamed page by page, by `Link` (RFC 8288), up to a bounded number of pages. Content is checked against
  * its digest.
@@ -9,8 +9,9 @@ import { createHash } from "node:crypto";
 import { parseUnambiguous } from "../../../codec/index.ts";
 import { authorizedSend, type Credentials } from "./authorization.ts";
 import { RegistryFailure, RegistryRefusal } from "./errors.ts";
-import { createRegistryHttp, type HttpAnswer, type HttpOptions } from "./http.ts";
+import { createRegistryHttp, type HttpAnswer, type HttpOptions, type HttpRequest } from "./http.ts";
 import {
+  type Attestation,
   acceptedTypes,
   type Descriptor,
   type Index,
@@ -22,6 +23,7 @@ import {
   parseConfig,
   parseManifest,
 } from "./manifest.ts";
+import { documentsOf, mayHoldSbom, type SbomDocument } from "./sboms.ts";
 
 /** The image of a digest. */
 export interface RegistryImage {
@@ -32,6 +34,17 @@ export interface RegistryImage {
     /** Size of the configuration and all layers, in bytes. */
     readonly size: number;
   })[];
+  /** Those that BuildKit has put into the index, and into the indexes in it. */
+  readonly attestations: readonly Attestation[];
+  /** The digest that an artifact refers to. */
+  readonly subject: string | undefined;
+}
+
+/** What an artifact, an attestation manifest, or an index of these may hold. */
+interface Artifact {
+  /** The digests of the manifests of an index. */
+  readonly manifests: readonly string[];
+  readonly documents: readonly SbomDocument[];
 }
 
 /** A container registry, read only. Errors of every method: RegistryRefusal, RegistryFailure. */
@@ -44,6 +57,15 @@ export interface ContainerRegistry {
   resolveDigest(repository: string, reference: string): Promise<string | undefined>;
   /** The image of a digest, then those of the platforms of an index; undefined if the registry does not have it. */
   images(repository: string, digest: string): Promise<readonly RegistryImage[] | undefined>;
+  /**
+   * Pages of digests of artifacts that refer to a digest and may hold its bills of materials; undefined if the registry
+   * has no referrers API.
+   */
+  referrers(repository: string, digest: string): Promise<AsyncGenerator<readonly string[]> | undefined>;
+  /** What of an artifact may be bills of materials; undefined if the registry does not have it. */
+  artifact(repository: string, digest: string): Promise<Artifact | undefined>;
+  /** The content of a document. */
+  document(repository: string, document: SbomDocument, maxBytes: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
@@ -52,12 +74,18 @@ export interface RegistryOptions extends HttpOptions {
   readonly credentials?: Credentials | undefined;
 }
 
+/** `Accept` of a request for a list. That of referrers is an index. */
+const acceptedLists = "application/vnd.oci.image.index.v1+json, application/json";
+/** Statuses of registries without the referrers API: 404, and what others answer for a path that they do not know. */
+const withoutReferrers = [400, 404, 405, 406, 501];
 const pageSize = 1000;
 const maxPages = 10_000;
 const maxEmptyPages = 100;
 const maxListBytes = 8 * 1024 * 1024;
 const maxManifestBytes = 4 * 1024 * 1024;
 const maxConfigBytes = 4 * 1024 * 1024;
+/** Allows for a large document over a slow network. */
+const documentTimeoutMs = 120_000;
 /** Manifests of an index that are read, those of indexes in it included. */
 const maxManifests = 200;
 const maxIndexDepth = 3;
@@ -83,13 +111,17 @@ export function openRegistry(address: string, options: RegistryOptions = {}): Co
   const http = createRegistryHttp(base, options);
   const send = authorizedSend(http, options.credentials);
 
-  async function get(repository: string, path: string, maxBytes: number, accept = "application/json") {
+  async function get(
+    repository: string,
+    path: string,
+    { accept, ...limits }: { readonly accept: string } & Pick<HttpRequest, "maxBytes" | "timeoutMs">,
+  ) {
     const url = new URL(`${root}/${repository}/${path}`, base);
-    return send(scopeOf(repository), { url, method: "GET", headers: { accept }, maxBytes });
+    return send(scopeOf(repository), { url, method: "GET", headers: { accept }, ...limits });
   }
 
   async function page(scope: string, url: URL): Promise<HttpAnswer> {
-    return send(scope, { url, method: "GET", headers: { accept: "application/json" }, maxBytes: maxListBytes });
+    return send(scope, { url, method: "GET", headers: { accept: acceptedLists }, maxBytes: maxListBytes });
   }
 
   /** The first page of a list. A registry may refuse the size of the page (PAGINATION_NUMBER_INVALID). */
@@ -101,14 +133,14 @@ export function openRegistry(address: string, options: RegistryOptions = {}): Co
     return { first: await page(scope, url), url };
   }
 
-  /** Follows pages from `first`. Each is a JSON object with a list at `member`. */
-  async function* pages(scope: string, first: HttpAnswer, at: URL, member: string) {
+  /** Follows pages from `first`. */
+  async function* pages(scope: string, first: HttpAnswer, at: URL, read: (answer: HttpAnswer) => readonly string[]) {
     const seen = new Set([at.href]);
     let answer = first;
     let url = at;
     let empty = 0;
     for (;;) {
-      const names = namesOf(answer, member);
+      const names = read(answer);
       if (names.length > 0) yield names;
       const next = nextOf(answer, url);
       if (next === undefined) return;
@@ -122,40 +154,46 @@ export function openRegistry(address: string, options: RegistryOptions = {}): Co
   }
 
   async function manifestOf(repository: string, { digest }: Pick<Descriptor, "digest">) {
-    const answer = await get(repository, `manifests/${digest}`, maxManifestBytes, acceptedTypes);
+    const answer = await get(repository, `manifests/${digest}`, {
+      accept: acceptedTypes,
+      maxBytes: maxManifestBytes,
+    });
     if (answer.status === 404) return undefined;
     expectStatus(answer, 200, `${repository}@${digest}`);
-    const contentType = String(answer.headers["content-type"] ?? "");
-    if (!isSignedType(contentType)) checkDigest(answer.body, digest);
-    return parseManifest(answer.body, contentType);
+    if (!isSignedType(contentTypeOf(answer))) checkDigest(answer.body, digest);
+    return parseManifest(answer.body, contentTypeOf(answer));
   }
 
-  /** The images of an index and of the indexes in it. */
+  /** The images of an index and of the indexes in it, and their attestations. */
   async function partsOf(repository: string, index: Index, count = { left: maxManifests }, depth = 1) {
     const parts: RegistryImage[] = [];
+    const attestations = [...index.attestations];
     for (const entry of index.manifests) {
       if (count.left === 0) break;
       count.left -= 1;
       const part = await manifestOf(repository, entry);
       // An index may list platforms that the registry does not have.
       if (part?.kind === "manifest") parts.push(await imageOf(repository, entry.digest, part, entry.platform));
-      if (part?.kind === "index" && depth < maxIndexDepth)
-        parts.push(...(await partsOf(repository, part, count, depth + 1)));
+      if (part?.kind !== "index" || depth >= maxIndexDepth) continue;
+      const below = await partsOf(repository, part, count, depth + 1);
+      parts.push(...below.parts);
+      attestations.push(...below.attestations);
     }
-    return parts;
+    return { parts, attestations };
   }
 
   /** The image of a manifest of one platform. `indexed` is the platform given by its index. */
   async function imageOf(repository: string, digest: string, manifest: Manifest, indexed: Platform | undefined) {
-    const { mediaType, config, size } = manifest;
+    const { mediaType, config, size, subject } = manifest;
     const platform = indexed ?? (isImageConfig(config) ? await configOf(repository, config) : undefined);
-    return { digest, mediaType, platforms: platform === undefined ? [] : [{ ...platform, digest, size }] };
+    const platforms = platform === undefined ? [] : [{ ...platform, digest, size }];
+    return { digest, mediaType, platforms, attestations: [], subject };
   }
 
   /** The platform of a configuration; undefined if it names none, or the registry does not have it. */
   async function configOf(repository: string, { digest, size }: Descriptor): Promise<Platform | undefined> {
     if (size > maxConfigBytes) return undefined;
-    const answer = await get(repository, `blobs/${digest}`, maxConfigBytes, "*/*");
+    const answer = await get(repository, `blobs/${digest}`, { accept: "*/*", maxBytes: maxConfigBytes });
     if (answer.status === 404) return undefined;
     checkDigest(expectStatus(answer, 200, digest).body, digest);
     return parseConfig(answer.body);
@@ -165,13 +203,13 @@ export function openRegistry(address: string, options: RegistryOptions = {}): Co
     async *repositories() {
       const scope = "registry:catalog:*";
       const { first, url } = await firstPage(scope, "_catalog");
-      yield* pages(scope, expectStatus(first, 200, "the catalog"), url, "repositories");
+      yield* pages(scope, expectStatus(first, 200, "the catalog"), url, (answer) => namesOf(answer, "repositories"));
     },
 
     async tags(repository) {
       const { first, url } = await firstPage(scopeOf(repository), `${repository}/tags/list`);
       if (first.status === 404) return undefined;
-      return pages(scopeOf(repository), expectStatus(first, 200, repository), url, "tags");
+      return pages(scopeOf(repository), expectStatus(first, 200, repository), url, (answer) => namesOf(answer, "tags"));
     },
 
     async resolveDigest(repository, reference) {
@@ -195,9 +233,44 @@ export function openRegistry(address: string, options: RegistryOptions = {}): Co
       const manifest = await manifestOf(repository, { digest });
       if (manifest === undefined) return undefined;
       if (manifest.kind === "manifest") return [await imageOf(repository, digest, manifest, undefined)];
-      if (manifest.kind === "other") return [{ digest, mediaType: manifest.mediaType, platforms: [] }];
-      const parts = await partsOf(repository, manifest);
-      return [{ digest, mediaType: manifest.mediaType, platforms: parts.flatMap((part) => part.platforms) }, ...parts];
+      const { mediaType } = manifest;
+      if (manifest.kind === "other")
+        return [{ digest, mediaType, platforms: [], attestations: [], subject: undefined }];
+      const { parts, attestations } = await partsOf(repository, manifest);
+      const platforms = parts.flatMap((part) => part.platforms);
+      return [{ digest, mediaType, platforms, attestations, subject: undefined }, ...parts];
+    },
+
+    async referrers(repository, digest) {
+      const url = new URL(`${root}/${repository}/referrers/${digest}`, base);
+      const first = await page(scopeOf(repository), url);
+      if (withoutReferrers.includes(first.status)) return undefined;
+      // Not a failure, after which the rest would not be read: the images themselves can be.
+      if (first.status !== 200) throw new RegistryRefusal(`${url.pathname}: the registry answers ${first.status}`);
+      // Some registries answer unknown paths with a page.
+      if (parseManifest(first.body, contentTypeOf(first)).kind !== "index") return undefined;
+      return pages(scopeOf(repository), first, url, (answer) => {
+        const list = parseManifest(answer.body, contentTypeOf(answer));
+        return list.kind === "index" ? artifactsOf(list) : [];
+      });
+    },
+
+    async artifact(repository, digest) {
+      const manifest = await manifestOf(repository, { digest });
+      if (manifest === undefined) return undefined;
+      return {
+        manifests: manifest.kind === "index" ? artifactsOf(manifest) : [],
+        documents: manifest.kind === "manifest" ? documentsOf(manifest) : [],
+      };
+    },
+
+    async document(repository, { digest, size }, maxBytes) {
+      if (size > maxBytes) throw new RegistryRefusal(`is larger than ${maxBytes} bytes`);
+      const limits = { maxBytes, timeoutMs: documentTimeoutMs };
+      const answer = await get(repository, `blobs/${digest}`, { accept: "*/*", ...limits });
+      if (answer.status === 404) throw new RegistryRefusal("the registry does not have it");
+      checkDigest(expectStatus(answer, 200, digest).body, digest);
+      return answer.body;
     },
 
     close: () => http.close(),
@@ -228,6 +301,15 @@ function checkDigest(body: Uint8Array, digest: string): void {
 
 function sha256(body: Uint8Array): string {
   return `sha256:${createHash("sha256").update(body).digest("hex")}`;
+}
+
+function contentTypeOf({ headers }: HttpAnswer): string {
+  return String(headers["content-type"] ?? "");
+}
+
+/** The artifacts in a list that may hold bills of materials. */
+function artifactsOf({ manifests }: Index): readonly string[] {
+  return manifests.filter(mayHoldSbom).map(({ digest }) => digest);
 }
 
 function namesOf({ body }: HttpAnswer, member: string): readonly string[] {

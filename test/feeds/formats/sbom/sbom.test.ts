@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { FeedRefusal, type ListedPackage, readSbom } from "../../../../src/feeds/index.ts";
+import {
+  FeedRefusal,
+  ForeignRecord,
+  type ListedPackage,
+  readSbom,
+  readSbomOnThread,
+} from "../../../../src/feeds/index.ts";
 
 /** Reads a document of which nothing is refused. */
 function read(document: unknown): readonly ListedPackage[] {
@@ -232,6 +238,47 @@ describe("envelopes", () => {
     ["envelopes without end", JSON.parse(`${'{"predicate":'.repeat(20)}${JSON.stringify(bill)}${"}".repeat(20)}`)],
   ])("%s is refused", (_, document) => {
     expect(() => readAll(document)).toThrow(FeedRefusal);
+  });
+});
+
+test.each<[string, unknown]>([
+  ["provenance", { predicateType: "https://slsa.dev/provenance/v1", predicate: { buildDefinition: {} } }],
+  ["a statement without a predicate", { predicateType: "https://slsa.dev/provenance/v1" }],
+  ["a signature", { mediaType: "application/vnd.dev.sigstore.bundle.v0.3+json", messageSignature: {} }],
+])("%s is foreign", (_, document) => {
+  expect(() => readAll(document)).toThrow(ForeignRecord);
+});
+
+test("a statement of a bill of materials without one is not foreign", () => {
+  const document = { predicateType: "https://spdx.dev/Document/v2.3", predicate: {} };
+  expect(() => readAll(document)).not.toThrow(ForeignRecord);
+  expect(() => readAll(document)).toThrow(FeedRefusal);
+});
+
+describe("on a thread", () => {
+  const padding = { properties: [{ name: "padding", value: "x".repeat(300_000) }], mood: 1 };
+
+  async function readThere(document: object) {
+    const [refused, unread]: [string[], string[]] = [[], []];
+    const sbom = await readSbomOnThread(Buffer.from(JSON.stringify(document)), {
+      refuse: (path, reason) => void refused.push(`${path}: ${reason}`),
+      unread: (member) => void unread.push(member),
+    });
+    return { ...sbom, refused, unread };
+  }
+
+  test("a large document is read as here", async () => {
+    const components = [{ type: "library", name: "a", version: "1" }, { type: "library", name: "b" }, {}];
+    const document = { ...cyclonedx(...components), ...padding };
+    const there = await readThere(document);
+    expect(there).toEqual(readAll(document));
+    expect([there.refused.length, there.unread, there.unversioned]).toEqual([1, ["mood"], 1]);
+  });
+
+  test("its refusal is that of here", async () => {
+    await expect(readThere(padding)).rejects.toThrow(FeedRefusal);
+    await expect(readThere(padding)).rejects.toThrow("is neither SPDX nor CycloneDX");
+    await expect(readThere({ ...padding, predicateType: "other" })).rejects.toThrow(ForeignRecord);
   });
 });
 

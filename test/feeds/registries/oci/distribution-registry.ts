@@ -146,6 +146,59 @@ export async function pushImage(
   return { digest: (await pushManifest(registry, repository, tag, types.index, index)).digest, platforms: made };
 }
 
+/** Pushes an image of one platform in an index, with an attestation as BuildKit makes it. */
+export async function pushAttestedImage(
+  registry: string,
+  repository: string,
+  tag: string,
+  statement: object,
+): Promise<MadeImage> {
+  const image = await pushImage(registry, repository, `${tag}-alone`, ["amd64"]);
+  const config = await pushBlob(registry, repository, types.config, Buffer.from("{}"));
+  const layer = await pushBlob(registry, repository, "application/vnd.in-toto+json", jsonOf(statement));
+  const manifest = { schemaVersion: 2, mediaType: types.manifest, config, layers: [layer] };
+  const attestation = await pushManifest(registry, repository, undefined, types.manifest, manifest);
+  const annotations = {
+    "vnd.docker.reference.type": "attestation-manifest",
+    "vnd.docker.reference.digest": image.digest,
+  };
+  const manifests = [
+    { mediaType: types.manifest, digest: image.digest, size: 1, platform: { architecture: "amd64", os: "linux" } },
+    { mediaType: types.manifest, ...attestation, annotations, platform: { architecture: "unknown", os: "unknown" } },
+  ];
+  const index = { schemaVersion: 2, mediaType: types.index, manifests };
+  const { digest } = await pushManifest(registry, repository, tag, types.index, index);
+  return { digest, platforms: image.platforms };
+}
+
+/** Pushes a document that refers to an image, and lists it in the tag for registries without the referrers API. */
+export async function pushReferrer(
+  registry: string,
+  repository: string,
+  subject: string,
+  artifactType: string,
+  document: object,
+): Promise<void> {
+  const config = await pushBlob(registry, repository, "application/vnd.oci.empty.v1+json", Buffer.from("{}"));
+  const layer = await pushBlob(registry, repository, artifactType, jsonOf(document));
+  const manifest = {
+    schemaVersion: 2,
+    mediaType: types.manifest,
+    artifactType,
+    config,
+    layers: [layer],
+    subject: { mediaType: types.index, digest: subject, size: 1 },
+  };
+  const pushed = await pushManifest(registry, repository, undefined, types.manifest, manifest);
+  const manifests = [{ mediaType: types.manifest, ...pushed, artifactType }];
+  const index = { schemaVersion: 2, mediaType: types.index, manifests };
+  await pushManifest(registry, repository, subject.replace(":", "-"), types.index, index);
+}
+
+function jsonOf(value: object): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
 /** Deletes a manifest and its tags. */
 export async function deleteManifest(registry: string, repository: string, digest: string): Promise<void> {
   await expectStatus(`${registry}/v2/${repository}/manifests/${digest}`, 202, { method: "DELETE" });

@@ -175,12 +175,12 @@ describe("images", () => {
       { architecture: "arm", variant: "v7", os: "linux", digest: second, size: 105 },
     ];
     expect(await reader.images("r", index)).toEqual([
-      { digest: index, mediaType: types.index, platforms },
-      { digest: first, mediaType: types.manifest, platforms: platforms.slice(0, 1) },
-      { digest: second, mediaType: types.manifest, platforms: platforms.slice(1) },
+      { digest: index, mediaType: types.index, platforms, attestations: [] },
+      { digest: first, mediaType: types.manifest, platforms: platforms.slice(0, 1), attestations: [] },
+      { digest: second, mediaType: types.manifest, platforms: platforms.slice(1), attestations: [] },
     ]);
     expect(await reader.images("r", second)).toEqual([
-      { digest: second, mediaType: types.manifest, platforms: platforms.slice(1) },
+      { digest: second, mediaType: types.manifest, platforms: platforms.slice(1), attestations: [] },
     ]);
     expect(await reader.images("r", digestOf("nowhere"))).toBeUndefined();
   });
@@ -189,7 +189,9 @@ describe("images", () => {
     const registry = await fakeRegistry();
     const config = { mediaType: "application/vnd.oci.empty.v1+json", digest: digestOf("{}"), size: 2 };
     const digest = putManifest(registry, "r", { schemaVersion: 2, config, layers: [] });
-    expect(await open(registry).images("r", digest)).toEqual([{ digest, mediaType: types.manifest, platforms: [] }]);
+    expect(await open(registry).images("r", digest)).toEqual([
+      { digest, mediaType: types.manifest, platforms: [], attestations: [] },
+    ]);
   });
 
   it("have the digest of their content if the registry sends none", async () => {
@@ -239,7 +241,9 @@ describe("images", () => {
   ])("%s have a digest and a type alone", async (_, content, type, expected) => {
     const registry = await fakeRegistry();
     const digest = putManifest(registry, "r", content, { type });
-    expect(await open(registry).images("r", digest)).toEqual([{ digest, mediaType: expected, platforms: [] }]);
+    expect(await open(registry).images("r", digest)).toEqual([
+      { digest, mediaType: expected, platforms: [], attestations: [] },
+    ]);
   });
 
   it("have no platform where the configuration names none, or is missing", async () => {
@@ -247,10 +251,14 @@ describe("images", () => {
     const platforms: object[] = [{}, { architecture: "unknown", os: "unknown" }, { architecture: "a b" }];
     for (const platform of platforms) {
       const digest = putManifest(registry, "r", manifestFor(registry, "r", platform, 1));
-      expect(await open(registry).images("r", digest)).toEqual([{ digest, mediaType: types.manifest, platforms: [] }]);
+      expect(await open(registry).images("r", digest)).toEqual([
+        { digest, mediaType: types.manifest, platforms: [], attestations: [] },
+      ]);
     }
     const digest = putManifest(registry, "r", { config, layers: [] });
-    expect(await open(registry).images("r", digest)).toEqual([{ digest, mediaType: types.manifest, platforms: [] }]);
+    expect(await open(registry).images("r", digest)).toEqual([
+      { digest, mediaType: types.manifest, platforms: [], attestations: [] },
+    ]);
   });
 
   it("of Docker's first schema keep the digest that the registry sends, which is not that of the signed content", async () => {
@@ -258,7 +266,9 @@ describe("images", () => {
     const as = digestOf("the content without its signature");
     putManifest(registry, "r", { schemaVersion: 1, signatures: [] }, { tag: "old", type: schema1, as });
     expect(await open(registry).resolveDigest("r", "old")).toBe(as);
-    expect(await open(registry).images("r", as)).toEqual([{ digest: as, mediaType: schema1, platforms: [] }]);
+    expect(await open(registry).images("r", as)).toEqual([
+      { digest: as, mediaType: schema1, platforms: [], attestations: [] },
+    ]);
   });
 
   it("of an index in an index are those of the inner one, up to 200", async () => {
@@ -270,13 +280,15 @@ describe("images", () => {
     const outer = putManifest(registry, "r", { manifests: [entry(nested, type)] }, { type });
     const platforms = [{ architecture: "arm64", variant: "", os: "linux", digest: inner, size: 101 }];
     expect(await open(registry).images("r", outer)).toEqual([
-      { digest: outer, mediaType: type, platforms },
-      { digest: inner, mediaType: types.manifest, platforms },
+      { digest: outer, mediaType: type, platforms, attestations: [] },
+      { digest: inner, mediaType: types.manifest, platforms, attestations: [] },
     ]);
     const missing = entry(digestOf("nowhere"), types.manifest);
     const large = putManifest(registry, "r", { manifests: Array(500).fill(missing) }, { type });
     registry.asked.length = 0;
-    expect(await open(registry).images("r", large)).toEqual([{ digest: large, mediaType: type, platforms: [] }]);
+    expect(await open(registry).images("r", large)).toEqual([
+      { digest: large, mediaType: type, platforms: [], attestations: [] },
+    ]);
     expect(registry.asked).toHaveLength(201);
   });
 
@@ -459,3 +471,78 @@ test.each(["ftp://host", "registry", "https://user:pass@host", "https://host/?a=
     expect(() => openRegistry(address)).toThrow(RegistryRefusal);
   },
 );
+
+describe("referrers", () => {
+  const subject = digestOf("an image");
+  const path = `/v2/r/referrers/${subject}`;
+
+  test.each([400, 404, 405, 406, 501])("are unknown to a registry that answers %i", async (status) => {
+    const registry = await fakeRegistry();
+    registry.routes.set(path, json({}, {}, status));
+    expect(await open(registry).referrers("r", subject)).toBeUndefined();
+  });
+
+  it("are unknown to a registry that answers any path with a page", async () => {
+    const registry = await fakeRegistry();
+    registry.routes.set(path, (_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"));
+    expect(await open(registry).referrers("r", subject)).toBeUndefined();
+  });
+
+  it("that may not be read are refused", async () => {
+    const registry = await fakeRegistry();
+    registry.routes.set(path, json({}, {}, 403));
+    expect(await failureOf(open(registry).referrers("r", subject))).toBeInstanceOf(RegistryRefusal);
+  });
+
+  it("are those that may hold a bill of materials, by their types", async () => {
+    const registry = await fakeRegistry();
+    const bundle = "application/vnd.dev.sigstore.bundle.v0.3+json";
+    const predicate = (type: string) => ({ annotations: { "dev.sigstore.bundle.predicateType": type } });
+    const listed: [string, object][] = [
+      ["spdx", { artifactType: "application/spdx+json" }],
+      ["cyclonedx", { artifactType: "application/vnd.cyclonedx+json" }],
+      ["cosign", { artifactType: "application/vnd.dev.cosign.artifact.sbom.v1+json" }],
+      ["in-toto", { artifactType: "application/vnd.in-toto+json" }],
+      ["dsse", { artifactType: "application/vnd.in-toto.spdx+dsse" }],
+      ["bundle", { artifactType: bundle }],
+      ["bundled", { artifactType: bundle, ...predicate("https://spdx.dev/Document/v2.3") }],
+      ["nameless", {}],
+    ];
+    const others: [string, object][] = [
+      ["signature", { artifactType: "application/vnd.cncf.notary.signature" }],
+      ["provenance", { artifactType: bundle, ...predicate("https://slsa.dev/provenance/v1") }],
+      ["syft", { artifactType: "application/vnd.syft+json" }],
+      ["xml", { artifactType: "application/vnd.cyclonedx+xml" }],
+    ];
+    const manifests = [...listed, ...others].map(([name, more]) => ({
+      ...{ mediaType: types.manifest, digest: digestOf(name), size: 1 },
+      ...more,
+    }));
+    registry.routes.set(path, json({ mediaType: types.index, manifests }));
+    expect(await all((await open(registry).referrers("r", subject))!)).toEqual(listed.map(([name]) => digestOf(name)));
+  });
+});
+
+describe("artifacts", () => {
+  it("have the layers that may be bills of materials, and say which are declared to be", async () => {
+    const registry = await fakeRegistry();
+    const inToto = "application/vnd.in-toto+json";
+    const layer = (mediaType: string, predicateType?: string) => ({
+      ...{ mediaType, digest: digestOf(`${mediaType} ${predicateType}`), size: 7 },
+      ...(predicateType && { annotations: { "in-toto.io/predicate-type": predicateType } }),
+    });
+    const declared = [layer("text/spdx+json"), layer(inToto, "https://spdx.dev/Document")];
+    const layers = [layer(inToto, "https://slsa.dev/provenance/v0.2"), ...declared, layer(inToto), layer(types.layer)];
+    const manifest = { mediaType: types.manifest, config: { ...layer(types.config), size: 2 }, layers };
+    const digest = putManifest(registry, "r", manifest);
+    const documentOf = ({ digest: of, size }: ReturnType<typeof layer>, isDeclared: boolean) => ({
+      ...{ digest: of, size },
+      isDeclared,
+    });
+    const documents = [...declared.map((each) => documentOf(each, true)), documentOf(layer(inToto), false)];
+    expect(await open(registry).artifact("r", digest)).toEqual({ manifests: [], documents });
+    expect(await open(registry).artifact("r", digestOf("nowhere"))).toBeUndefined();
+    expect((await failureOf(open(registry).document("r", documents[0]!, 100))).message).toContain("does not have it");
+    expect((await failureOf(open(registry).document("r", documents[0]!, 6))).message).toContain("larger than 6 bytes");
+  });
+});
