@@ -27,13 +27,12 @@ function clientOf(platform: Platform, Service: Json): Json {
   return new Service(new URL(platform.baseUrl).host, credentials.createInsecure());
 }
 
-/** What answers a request whose target is sent as it is written. */
-async function statusAndType(baseUrl: string, method: string, path: string) {
+/** The answer to a request whose target is sent as it is written. */
+async function send(baseUrl: string, method: string, path: string): Promise<IncomingMessage> {
   const headers = { "content-type": "application/json" };
   const sent = request(baseUrl, { method, path, headers }).end(method === "POST" ? "{}" : undefined);
   const [response] = (await once(sent, "response")) as [IncomingMessage];
-  response.resume();
-  return [response.statusCode, response.headers["content-type"]];
+  return response.resume();
 }
 
 onEveryServer("health", (platform) => {
@@ -65,7 +64,10 @@ onEveryServer("health", (platform) => {
       ["POST", "/platform.ping.v2.PingService/Ping"],
     ] as const) {
       const [origin, absolute] = await Promise.all(
-        [path, `http://platform.example.com${path}`].map((target) => statusAndType(baseUrl, method, target)),
+        [path, `http://platform.example.com${path}`].map(async (target) => {
+          const { statusCode, headers } = await send(baseUrl, method, target);
+          return [statusCode, headers["content-type"]];
+        }),
       );
       expect(absolute, path).toEqual(origin);
     }
@@ -94,6 +96,17 @@ onEveryServer("health", (platform) => {
     client.close();
   });
 });
+
+onEveryServer(
+  "connections that a balancer keeps for long",
+  (platform) => {
+    test("are kept for longer, as their answers say", async () => {
+      const { headers } = await send(platform().baseUrl, "GET", "/livez");
+      expect([headers.connection, headers["keep-alive"]]).toEqual(["keep-alive", "timeout=620"]);
+    });
+  },
+  { keepAliveTimeout: 620_000 },
+);
 
 onEveryServer("reflection", (platform) => {
   const ask = (version: "v1" | "v1alpha", request: Json) =>

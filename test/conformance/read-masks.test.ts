@@ -32,7 +32,7 @@ onEveryServer("a read mask", (platform) => {
     expect((await platform().ok("ListRepos", { uidp: { childrenOf: group }, ...mask })).repos).toEqual([repo]);
   });
 
-  test.each(protocols)("with an unknown path is refused over %s", async (over) => {
+  test("with an unknown path is refused", async () => {
     const { repo } = await largeRepo(platform());
     const requests: [string, Json][] = [
       ["GetRepo", { uid: repo.uid }],
@@ -40,9 +40,7 @@ onEveryServer("a read mask", (platform) => {
       ["ListRepos", {}],
     ];
     for (const [method, request] of requests) {
-      const status = await platform().refused(method, { ...request, readMask: "name,tags" }, "INVALID_ARGUMENT", {
-        over,
-      });
+      const status = await platform().refused(method, { ...request, readMask: "name,tags" }, "INVALID_ARGUMENT");
       expect(violationsOf(status)).toMatchObject([{ field: "read_mask", description: '"tags" is not a field' }]);
     }
   });

@@ -91,6 +91,23 @@ onEveryServer("token exchange", {}, (server) => {
       expect(decodeJwt((await exchange(token)).body.token)).not.toHaveProperty("email");
     });
 
+    test("knows the jobs of one repository of GitHub by its name, in subjects with and without ids", async () => {
+      const { call, group } = server();
+      const subjectPattern = "repo:acme(@[0-9]+)?/app(@[0-9]+)?:ref:refs/heads/main";
+      const body = { name: "github", claimMatch: { issuer: external.url, subjectPattern } };
+      expect((await call("POST", `/iam/v2/identities/${await group()}`, body)).status).toBe(200);
+      for (const [repo, status] of [
+        ["acme/app", 200],
+        ["acme@1001/app@2002", 200],
+        ["acme@1001/app-2@2002", 401],
+        ["acme@1001x/app", 401],
+      ] as const)
+        expect([repo, (await exchange(await outside(`repo:${repo}:ref:refs/heads/main`))).status]).toEqual([
+          repo,
+          status,
+        ]);
+    });
+
     test("reads a form, JSON, and the header of a GET", async () => {
       const { token, identity } = await robot();
       const at = `${server().baseUrl}/sts/exchange`;

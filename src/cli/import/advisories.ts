@@ -123,7 +123,7 @@ function importInto({ group, feed, distribution, prune, operator }: Target): Fee
       readAdvisories(value, unread, distribution).map((item) => {
         if (item instanceof FeedRefusal) return item;
         prepare(group, item);
-        const part = item.isPart ? name : "";
+        const { part = name } = item;
         const content = toBinary(DocumentSchema, item.document);
         return { id: item.document.id, part, content, value: { ...item, part } };
       }),

@@ -37,6 +37,7 @@ export function importEolCommand(): Command {
       const summary = { product: name, result, versions: read.cycles.length, refused };
       const text = `${name}: ${result}, ${summary.versions} versions, ${refused} refused`;
       process.stdout.write(`${json ? JSON.stringify(summary) : text}\n`);
+      if (refused > 0) throw new CommandFailure(`${refused} refused`);
     }),
   );
 }

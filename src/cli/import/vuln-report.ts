@@ -49,6 +49,7 @@ export function importVulnReportCommand(): Command {
       const summary = { result, findings: scan.findings.length, refused, unread, ...Object.fromEntries(counts) };
       const text = Object.entries(summary).map(([name, value]) => (name === "result" ? value : `${name} ${value}`));
       process.stdout.write(`${options.json === true ? JSON.stringify(summary) : text.join(", ")}\n`);
+      if (refused > 0) throw new CommandFailure(`${refused} refused`);
     }),
   );
 }

@@ -27,8 +27,11 @@ export function parseDistribution(text: string): Distribution | undefined {
 /** The advisories of one package. */
 export interface PackageAdvisories {
   readonly document: Document;
-  /** Whether other records of the feed may say more about the package. */
-  readonly isPart: boolean;
+  /**
+   * The part of the feed that the record is, where other parts may say more about the package: its repository, or
+   * undefined for its file. "" if the record says all.
+   */
+  readonly part: string | undefined;
   /** Advisories without uids, one for each of the document, in its order. */
   readonly advisories: readonly Advisory[];
 }
@@ -54,14 +57,14 @@ export function readAdvisories(
   const fields = new Fields(record);
   const items = format.read(fields).map((read) => {
     if (read instanceof FeedRefusal) return read;
-    const { document, publication, release } = read;
+    const { document, publication, release, repository = "" } = read;
     const kind = { type: publication.artifactType ?? "", ...ofRelease(distribution, release) };
     for (const advisory of document.advisories) {
       advisory.events.sort((a, b) => timeOf(b) - timeOf(a));
       advisory.packageUrl ||= formatPackageUrl(kind, document.id);
     }
-    const isPart = publication.artifactType === undefined;
-    return { document, isPart, advisories: advisoriesOf(document, publication) };
+    const part = publication.artifactType === undefined ? undefined : repository;
+    return { document, part, advisories: advisoriesOf(document, publication) };
   });
   fields.reportUnread(format.ignored, unread);
   return items;

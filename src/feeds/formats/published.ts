@@ -7,6 +7,8 @@ export interface Published {
   readonly publication: Publication;
   /** Release of the distribution: `3.19`. */
   readonly release?: string | undefined;
+  /** The repository of the packages, if the format names it: `v3.19/main`. */
+  readonly repository?: string;
 }
 
 /** Properties of advisories that documents do not have. */

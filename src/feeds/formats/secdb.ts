@@ -5,6 +5,8 @@
  *
  * The version `0` lists vulnerabilities that never affected the package. The format has no times, so events have none,
  * and reports by day do not count them. The id of an advisory is that of its vulnerability.
+ *
+ * A file covers one repository, such as the `main` of a release, and a package may be in several.
  */
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
@@ -36,7 +38,9 @@ export function isSecdb(record: unknown): boolean {
 /** Reads the documents of packages, and refusals of invalid packages. Errors: FeedRefusal. */
 export function readSecdb(fields: Fields): (Published | FeedRefusal)[] {
   const packageNamespace = fields.optionalText("reponame") ?? "";
-  const [, release] = /^v?(\d[\w.]*)$/.exec(fields.optionalText("distroversion") ?? "") ?? [];
+  const version = fields.optionalText("distroversion") ?? "";
+  const [, release] = /^v?(\d[\w.]*)$/.exec(version) ?? [];
+  const repository = [version, packageNamespace].filter((part) => part !== "").join("/");
   const seen = new Set<string>();
   return fields.objects("packages", maxPackages).map((item) => {
     let id: string | undefined;
@@ -46,7 +50,7 @@ export function readSecdb(fields: Fields): (Published | FeedRefusal)[] {
       if (seen.has(id)) throw pkg.refusal("name", `${JSON.stringify(id)} occurs twice`);
       seen.add(id);
       const advisories = readFixes(pkg).map((advisory) => ({ ...advisory, packageNamespace }));
-      return { document: create(DocumentSchema, { id, advisories }), publication, release };
+      return { document: create(DocumentSchema, { id, advisories }), publication, release, repository };
     } catch (error) {
       if (error instanceof FeedRefusal) return error.of(id === undefined ? [] : [id]);
       throw error;

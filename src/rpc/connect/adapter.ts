@@ -13,7 +13,6 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import type { Readable } from "node:stream";
 import type { DescMethod, DescService, JsonReadOptions, JsonWriteOptions, Registry } from "@bufbuild/protobuf";
 import {
-  Code,
   ConnectError,
   type ConnectRouter,
   type ContextValues,
@@ -54,6 +53,7 @@ import { readMaxBytesOf } from "../unary/fast-path.ts";
 import { unaryMethods } from "../unary/methods.ts";
 import { forwarding } from "./forwarding.ts";
 import { binaryTypeOf, fromBase64, textTypeOf, toBase64 } from "./grpc-web-text.ts";
+import { reword } from "./own-errors.ts";
 import { readByCodecs } from "./request.ts";
 
 /** What the handler is made from. */
@@ -176,7 +176,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
   const methods = unaryMethods(options.services, options.registry);
   const describe = (error: unknown, method: DescMethod | undefined) => {
     if (!(error instanceof ConnectError)) return;
-    blameCaller(error);
+    reword(error);
     options.describeError?.(error, method);
   };
   const router = createConnectRouter({
@@ -298,25 +298,6 @@ function inText(answer: UniversalServerResponse): UniversalServerResponse {
   const contentType = header?.get("content-type");
   if (contentType) header?.set("content-type", textTypeOf(contentType));
   return body === undefined ? answer : { ...answer, body: toBase64(body) };
-}
-
-/** How Connect itself says that it does not implement something; an implementation's own words are its own. */
-const ofConnect = /^(protocol error|unknown compression)\b|^[\w.]+ is not implemented$/;
-
-/**
- * Makes Connect's INTERNAL for an undecodable message INVALID_ARGUMENT, and words its errors for a message too large and
- * for what it does not implement as everywhere else.
- */
-function blameCaller(error: ConnectError): void {
-  if (error.code === Code.Unimplemented && ofConnect.test(error.rawMessage)) {
-    const message = `Unimplemented: ${error.rawMessage}`;
-    Object.assign(error, { rawMessage: message, message });
-  }
-  const isUndecodable = error.code === Code.Internal && /^(parse binary|cannot decode)/.test(error.rawMessage);
-  if (isUndecodable) Object.assign(error, { code: Code.InvalidArgument });
-  const maxBytes = /larger than configured readMaxBytes (\d+)/.exec(error.rawMessage)?.[1];
-  const message = `Resource exhausted: the request message is larger than ${maxBytes} bytes`;
-  if (maxBytes !== undefined) Object.assign(error, { rawMessage: message, message });
 }
 
 /**

@@ -51,8 +51,9 @@ test("a report is stored whole, and the second time nothing", async () => {
 test("a bad finding is refused alone", async () => {
   const bad = { vulnerability: { id: "" }, artifact: { name: "a" } };
   const { code, stdout, stderr } = await run("vuln-report", grypeReport(undefined, [bad]), "--repo", repo);
-  expect([code, stdout.split(",").slice(0, 3).join()]).toEqual([0, "changed, findings 4, refused 1"]);
+  expect([code, stdout.split(",").slice(0, 3).join()]).toEqual([1, "changed, findings 4, refused 1"]);
   expect(stderr).toContain("refused: matches[4]: matches[4].vulnerability.id: is empty\n");
+  expect(stderr).toMatch(/error: 1 refused\n$/);
 });
 
 test.each<[string, unknown, string[], string]>([
@@ -84,11 +85,12 @@ test("the versions of a product are stored, and the second time nothing", async 
     { cycle: "3.13", eol: "later" },
   ];
   expect(await run("eol", cycles, "--product", "python")).toMatchObject({
-    code: 0,
+    code: 1,
     stdout: "python: added, 1 versions, 1 refused\n",
-    stderr: "refused: cycles[1]: cycles[1].eol: is not a date YYYY-MM-DD\n",
+    stderr: "refused: cycles[1]: cycles[1].eol: is not a date YYYY-MM-DD\nerror: 1 refused\n",
   });
   const again = await run("eol", cycles, "--product", "python", "--json");
+  expect(again.code).toBe(1);
   expect(JSON.parse(again.stdout)).toEqual({ product: "python", result: "unchanged", versions: 1, refused: 1 });
   expect((await run("eol", cycles)).stderr).toContain("the document does not name its product; name it by --product");
   expect((await run("eol", "[")).stderr).toContain("FILE: is not JSON");

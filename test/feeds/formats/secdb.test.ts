@@ -67,6 +67,15 @@ test.each([
   expect(item).toMatchObject({ document: { advisories: [{ packageUrl }] } });
 });
 
+test.each([
+  [{ distroversion: "v3.19" }, "v3.19/main"],
+  [{ distroversion: "edge", reponame: "community" }, "edge/community"],
+  [{}, "main"],
+  [{ reponame: "" }, ""],
+])("%j is the part %j of a feed", (more, part) => {
+  expect(readAdvisories({ ...secdb(pkg("openssl", {})), ...more }, () => {})).toMatchObject([{ part }]);
+});
+
 test.each(["", "Alpine", "3.19", "alpine-", "alpine 3", "a/b"])("%j is not a distribution", (text) => {
   expect(parseDistribution(text)).toBeUndefined();
 });
