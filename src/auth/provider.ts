@@ -28,8 +28,11 @@ export interface ProviderSignIn {
 export interface SignIn {
   /** Those that let the user in. Without one the token does not speak for a user. */
   readonly providers: readonly Provider[];
-  /** Whether the user would be let in for the first time, at one of several providers, and none is named. */
-  readonly isAmbiguous: boolean;
+  /**
+   * Set if the user would be let in for the first time, at one of several providers, and none is named: whether any of
+   * them is of the organisation that the call is about. Every one is of that of a call that is about none.
+   */
+  readonly ambiguous?: "here" | "elsewhere";
   /** Whether the user would be let in for the first time, by a call about the organisation of the provider. */
   readonly isDeferred: boolean;
 }

@@ -85,7 +85,7 @@ interface SpeakersOptions {
   readonly clock: () => number;
 }
 
-const nobody: SignIn = { providers: [], isAmbiguous: false, isDeferred: false };
+const nobody: SignIn = { providers: [], isDeferred: false };
 
 export function createSpeakers({ identities, providers, defaults, clock }: SpeakersOptions): Speakers {
   const budget = new PatternBudget(clock);
@@ -143,9 +143,9 @@ export function createSpeakers({ identities, providers, defaults, clock }: Speak
       if (found.length === 0) {
         if (isOverBudget)
           throw new NotFinal("nobody expects it, as far as patterns were matched: they take too much work");
-        if (signIn.isDeferred)
+        if (signIn.isDeferred || signIn.ambiguous === "elsewhere")
           throw new NotFinal("its user signs in with a call about the organisation of the provider");
-        if (signIn.isAmbiguous) throw new SignInAmbiguous();
+        if (signIn.ambiguous === "here") throw new SignInAmbiguous();
         if (accepting.length === 0) throw await unexpected(principal, trusting);
         throw new TokenRejected("the user was deleted, or its identity provider does not let it in");
       }

@@ -92,7 +92,7 @@ const noProviders = {
   hasIssuer: async () => false,
   accepting: async () => [],
   accepts: async () => undefined,
-  signIn: async () => ({ providers: [], isAmbiguous: false, isDeferred: false }),
+  signIn: async () => ({ providers: [], isDeferred: false }),
 };
 
 function claimMatch(uid: string, change: Partial<ClaimMatch> = {}, createTimeUs = 1): MatchableIdentity {

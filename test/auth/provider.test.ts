@@ -70,7 +70,7 @@ beforeEach(() => {
       accepts: async (uid) => ([...providers.values()].some((provider) => provider.uid === uid) ? [] : undefined),
       async signIn(accepting, { sub }) {
         signedIn.push([accepting.map(({ uid }) => uid), sub]);
-        return { providers: isDeleted ? [] : accepting, isAmbiguous: false, isDeferred: false };
+        return { providers: isDeleted ? [] : accepting, isDeferred: false };
       },
     },
   });

@@ -1,5 +1,5 @@
 /** The package as it is published: installed from its archive into an empty folder, and used from there. */
-import { execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
@@ -22,7 +22,7 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => installed.remove());
 
-/** Starts a program of the package in the folder that it was installed into. */
+/** Starts a program of the package in the folder that it was installed into, with a process group of its own. */
 function start(
   program: string,
   args: readonly string[],
@@ -33,9 +33,17 @@ function start(
     cwd: installed.root,
     env: { ...env(), ...more },
     stdio: [input, "pipe", "pipe"],
+    detached: true,
   });
-  onTestFinished(() => void child.kill("SIGKILL"));
+  onTestFinished(() => {
+    if (child.exitCode === null && child.signalCode === null) signalGroup(child, "SIGKILL");
+  });
   return child;
+}
+
+/** Sends a signal to a program and to what it started, as a terminal does: npx does not pass signals on. */
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  process.kill(-child.pid!, signal);
 }
 
 async function run(program: string, args: readonly string[], more: Record<string, string> = {}): Promise<Outcome> {
@@ -167,8 +175,8 @@ test.each([[[]], [["--workers", "2"]]])("npx platform-api serve %j", async (more
   expect(assets.some((path) => path.includes("scalar"))).toBe(true);
   for (const path of assets) expect((await fetch(url + path)).status, path).toBe(200);
   expect((await fetch(`${url}/openapi.yaml`)).status).toBe(200);
-  server.kill("SIGTERM");
-  await once(server, "exit");
+  signalGroup(server, "SIGTERM");
+  await once(server, "close"); // of its output too, which every process of the group has
 });
 
 test("an older Node is told what to do", async () => {

@@ -74,7 +74,6 @@ test("a first sign-in records the user and the binding, a second one nothing", a
   for (let i = 0; i < 2; i++)
     expect(await source.signIn(providers, claims, { named: undefined, place: undefined, isNew: true })).toEqual({
       providers,
-      isAmbiguous: false,
       isDeferred: false,
     });
   const recorded = await events();

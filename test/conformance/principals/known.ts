@@ -92,6 +92,9 @@ const worlds: Readonly<Record<string, readonly Step[]>> = {
     ...[identity("A"), exchange(by(), "scopes"), provider("B", "platform"), use(0, "lookup"), refresh()],
     ...[exchange(by(), "identity"), exchange(by(), "scopes"), narrow()],
   ],
+  "two providers of others accept a user whom A does not know, and who names a group of A": [
+    ...[provider("B"), provider("C"), exchange(user, "scopes"), exchange(user)],
+  ],
   "a key of another organisation signs for the subject of a job": [
     ...[identity("A"), identity("B", keys("first")), call(by({ key: "first" })), exchange(by({ key: "first" })), use()],
     call(by()),

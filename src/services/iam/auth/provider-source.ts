@@ -121,22 +121,23 @@ export function providerSource({ database, now, record, reserved, report }: Prov
       const standings = await standingsOf(database.read, uids, identity);
       const first = firstOf(accepting, claims, presented);
       const providers: Provider[] = [];
+      const isElsewhere = (uid: string) => named === undefined && place !== undefined && rootOf(place) !== rootOf(uid);
       let isDeferred = false;
       for (const admission of admissions) {
         const { provider, unlinked } = admission;
         const standing = standings.get(provider.uid);
         const isFirst = standing === "new" && provider.uid === first?.uid;
-        const isElsewhere = named === undefined && place !== undefined && rootOf(place) !== rootOf(provider.uid);
-        const mayCreate = isFirst && !isElsewhere;
-        isDeferred ||= isFirst && isElsewhere;
+        const mayCreate = isFirst && !isElsewhere(provider.uid);
+        isDeferred ||= isFirst && !mayCreate;
         if (standing === "known" && isNew) noteReport(provider.uid, identity, claims);
         if (mayCreate || (standing === "known" && unlinked.length > 0)) {
           if (await signInAt(admission, claims)) providers.push(provider);
         } else if (standing === "known") providers.push(provider);
       }
-      const mayBeFirst = uids.some((uid) => standings.get(uid) === "new");
-      const isAmbiguous = mayBeFirst && providers.length === 0 && first === undefined;
-      return { providers, isAmbiguous, isDeferred };
+      const isUndecided = providers.length === 0 && first === undefined;
+      const several = isUndecided ? uids.filter((uid) => standings.get(uid) === "new") : [];
+      if (several.length === 0) return { providers, isDeferred };
+      return { providers, isDeferred, ambiguous: several.every(isElsewhere) ? "elsewhere" : "here" };
     },
   };
 }
