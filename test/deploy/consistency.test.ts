@@ -26,6 +26,7 @@ test("versions are those of the package", () => {
   const { version, devDependencies, engines } = JSON.parse(read("package.json"));
   expect(read("Dockerfile")).toContain(`ARG VERSION=${version}\n`);
   expect(read("Dockerfile")).toContain(`docker.io/library/node:${devDependencies.node}-`);
+  expect(read(".nvmrc")).toBe(`${devDependencies.node}\n`);
   expect(read("deploy/helm/platform-api/Chart.yaml")).toContain(`appVersion: ${version}\n`);
   expect(read("deploy/compose/compose.yaml")).toContain(`platform-api:${version}}`);
   expect(read("docs/deploy.md")).toContain(engines.node.slice(2));

@@ -1,6 +1,7 @@
 /**
- * `docs/adding-a-resource.md`, followed in a copy of the repository: the server then serves the new resource over REST
- * and gRPC, shows it in its console, records its events and keeps its group. A step of the page that does not fit the repository is named by its
+ * `docs/adding-a-resource.md` and `docs/changing-the-contract.md`, followed one after the other in a copy of the
+ * repository: the server then serves the new resource over REST and gRPC, shows it in its console, records its events and
+ * keeps its group, and serves what has been changed. A step of a page that does not fit the repository is named by its
  * line.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -17,8 +18,10 @@ import { consoleBrowser, hasBrowser } from "../conformance/console/browser.ts";
 import { type EventSink, shortType, startSink } from "../conformance/event-sink.ts";
 import { blocksOf, copyRepository, follow, newFilesOf, run } from "./recipe.ts";
 
-const page = "docs/adding-a-resource.md";
-const blocks = blocksOf(readFileSync(join(repository, page), "utf8"));
+const pages = ["docs/adding-a-resource.md", "docs/changing-the-contract.md"];
+const blocks = pages.flatMap((page) =>
+  blocksOf(readFileSync(join(repository, page), "utf8")).map((block) => ({ ...block, page })),
+);
 
 let folder: string;
 let sink: EventSink;
@@ -38,7 +41,7 @@ beforeAll(async () => {
     try {
       follow(folder, block);
     } catch (error) {
-      throw new Error(`${page}:${block.line}: ${(error as Error).message}`);
+      throw new Error(`${block.page}:${block.line}: ${(error as Error).message}`);
     }
   }
   if (hasBrowser) run(folder, "node console/build.mjs");
@@ -122,6 +125,34 @@ test("value rules, uniqueness and the rule for its group are those that the page
   });
 });
 
+test("a role has the field, the filter and the order that the page adds", async () => {
+  const group = await makeGroup("roles");
+  for (const contact of ["b@example.com", "", "a@example.com"]) {
+    const role = { name: "role", capabilities: ["CAP_REPO_LIST"], contact };
+    expect(await rest.post(`/iam/v2/roles/${group}`, role)).toMatchObject({ status: 200, body: { contact } });
+  }
+  const listed = async (query: string) =>
+    (await rest.get(`/iam/v2/roles?uidp.children_of=${group}&${query}`)).body.roles.map(
+      (role: { contact: string }) => role.contact,
+    );
+  expect(await listed("contact=b@example.com")).toEqual(["b@example.com"]);
+  expect(await listed("contact=")).toEqual([]);
+  expect(await listed("order_by=contact%20desc")).toEqual(["b@example.com", "a@example.com", ""]);
+});
+
+test("a repo has the tier and the error that the page adds", async () => {
+  const { uid } = (await rest.post(`/registry/v2/repos/${await makeGroup("tiers")}`, { name: "repo" })).body;
+  const preview = { catalogTier: "CATALOG_TIER_PREVIEW" };
+  const refused = await rest.patch(`/registry/v2/repos/${uid}`, preview);
+  expect(refused).toMatchObject({ status: 400, body: { code: status.FAILED_PRECONDITION } });
+  expect(refused.body.details).toContainEqual(
+    expect.objectContaining({ violations: [expect.objectContaining({ type: "DESCRIPTION_MISSING", subject: uid })] }),
+  );
+  const changed = { ...preview, description: "Preview" };
+  expect(await rest.patch(`/registry/v2/repos/${uid}`, changed)).toMatchObject({ status: 200, body: changed });
+  expect((await rest.get(`/registry/v1/repos?id=${uid}`)).body.items).toMatchObject([{ catalogTier: "UNKNOWN" }]);
+});
+
 test.skipIf(!hasBrowser)("the console lists, creates and shows it", async () => {
   const group = await makeGroup("console");
   const { page, complaints } = await browser.open("");
@@ -156,7 +187,7 @@ async function start(): Promise<{ baseUrl: string; token: string }> {
       const found = /^platform listens on (\S+)$/m.exec(log)?.[1];
       if (found !== undefined) resolve(found);
     });
-    child.once("exit", () => reject(new Error(`the server of ${page} does not start:\n${log}`)));
+    child.once("exit", () => reject(new Error(`the server of ${pages.join(" and ")} does not start:\n${log}`)));
   });
   const token = await output("token", env);
   return { baseUrl, token };

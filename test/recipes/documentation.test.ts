@@ -9,16 +9,17 @@ import { blocksOf, newFilesOf } from "./recipe.ts";
 const read = (path: string) => readFileSync(join(repository, path), "utf8");
 
 const pages = [
-  "README.md",
-  "CONTRIBUTING.md",
-  "CHANGELOG.md",
+  ...readdirSync(repository).filter((path) => path.endsWith(".md")),
+  ".github/pull_request_template.md",
   ...readdirSync(join(repository, "docs"), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".md"))
     .map((path) => `docs/${path}`),
 ];
 
 /** Files that the reader creates. */
-const created = new Set(newFilesOf(blocksOf(read("docs/adding-a-resource.md"))));
+const created = new Set(
+  ["docs/adding-a-resource.md", "docs/changing-the-contract.md"].flatMap((page) => newFilesOf(blocksOf(read(page)))),
+);
 
 describe.each(pages)("%s", (page) => {
   const prose = read(page).replaceAll(/^```.*?^```$/gms, "");
@@ -49,6 +50,15 @@ test("the table of modules is that of modules.json, with their levels", () => {
     { level: levelOf(name), uses: [...uses].sort() },
   ]);
   expect(Object.fromEntries(table)).toEqual(Object.fromEntries(expected));
+});
+
+test("the texts of errors in troubleshooting.md are those of the program", () => {
+  const files = readdirSync(join(repository, "src"), { recursive: true, encoding: "utf8" });
+  const sources = files.filter((path) => path.endsWith(".ts")).map((path) => read(`src/${path}`));
+  const texts = [...read("docs/troubleshooting.md").matchAll(/^\| `(.*?)`.* \|$/gm)].map(([, text]) => text!);
+  const parts = texts.flatMap((text) => text.split("…").map((part) => part.replace(/^[\s)]+|[\s(]+$/g, "")));
+  expect(parts.filter((part) => part !== "" && !sources.some((source) => source.includes(part)))).toEqual([]);
+  expect(texts.length).toBeGreaterThan(40);
 });
 
 /** One more than the highest level of what a module uses; 0 for one that uses none. */
