@@ -2,7 +2,7 @@
  * Capabilities, from the annotations of the enum. Each has two spellings: `groups.list` in tokens and
  * `CAP_IAM_GROUPS_LIST` in roles. Both are accepted wherever one is read.
  */
-import { getOption } from "@bufbuild/protobuf";
+import { type DescEnum, getOption } from "@bufbuild/protobuf";
 import {
   Capability,
   CapabilitySchema,
@@ -19,13 +19,27 @@ interface CapabilityInfo {
 }
 
 /** Every capability by its number. */
-export const capabilities: ReadonlyMap<Capability, CapabilityInfo> = new Map(
-  CapabilitySchema.values.flatMap((value) => {
-    if (value.number === Capability.CAP_UNSPECIFIED) return [];
-    const { name, internal } = getOption(value, capabilityOption);
-    return [[value.number as Capability, { name, enumName: value.name, internal }]];
-  }),
-);
+export const capabilities = readCapabilities(CapabilitySchema);
+
+/**
+ * The capabilities of the enum. Errors: a plain Error if two have one name, or one bit: tokens of the public API name
+ * them by either.
+ */
+export function readCapabilities(schema: DescEnum): ReadonlyMap<Capability, CapabilityInfo> {
+  const owners = new Map<string, string>();
+  const found = new Map<Capability, CapabilityInfo>();
+  for (const value of schema.values) {
+    if (value.number === Capability.CAP_UNSPECIFIED) continue;
+    const { name, bit, internal } = getOption(value, capabilityOption);
+    for (const key of [`name ${JSON.stringify(name)}`, `bit ${bit}`]) {
+      const owner = owners.get(key);
+      if (owner !== undefined) throw new Error(`${value.name} in ${schema.file.name}.proto has the ${key} of ${owner}`);
+      owners.set(key, value.name);
+    }
+    found.set(value.number as Capability, { name, enumName: value.name, internal });
+  }
+  return found;
+}
 
 /** Every capability by either spelling. */
 export const capabilitiesByName: ReadonlyMap<string, Capability> = new Map(
