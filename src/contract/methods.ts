@@ -98,6 +98,8 @@ function readMethod(method: DescMethod): MethodContract {
   if (!hasOption(method, http)) throw new Error("has no google.api.http binding");
   const standard = standardMethodOf(method);
   const mutates = method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+  if (mutates && standard !== undefined && !hasOption(method, events))
+    throw new Error("changes a resource and has no event; or is its idempotency_level NO_SIDE_EFFECTS?");
   return {
     method,
     domain,

@@ -36,6 +36,7 @@ export interface FieldSketch {
 
 /** A method. Absent options are not set. */
 export interface MethodSketch {
+  readonly name?: string;
   readonly packageName?: string;
   readonly http?: false;
   readonly iam?: Exclude<MessageInitShape<typeof IamSchema>, Message>;
@@ -43,8 +44,9 @@ export interface MethodSketch {
   readonly streams?: MessageInitShape<typeof MethodDescriptorProtoSchema>;
 }
 
-/** A service `Careless` with one method `Do`. */
+/** A service `Careless` with one method, by default `Do`. */
 export function careless({
+  name = "Do",
   packageName = "platform.test.v2",
   iam: rule,
   fields = [],
@@ -70,7 +72,7 @@ export function careless({
         name: "Careless",
         method: [
           {
-            name: "Do",
+            name,
             inputType: `${inPackage}.DoRequest`,
             outputType: `${inPackage}.DoResponse`,
             options,

@@ -41,8 +41,13 @@ describe("a method that says too little is refused, by name", () => {
       { iam: scoped, fields: [{ name: "other", isScope: true, isMessage: true }] },
       "scope field other is no uid and holds none",
     ],
+    [
+      "a change and no event",
+      { name: "DeleteThing", iam: scoped, fields: [uid] },
+      "changes a resource and has no event",
+    ],
   ])("%s", (_what, sketch, fault) => {
-    expect(() => readContract([careless(sketch)])).toThrow(`Careless.Do: ${fault}`);
+    expect(() => readContract([careless(sketch)])).toThrow(`Careless.${sketch.name ?? "Do"}: ${fault}`);
   });
 
   test("all of them in one error", () => {
