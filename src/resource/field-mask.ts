@@ -15,7 +15,7 @@ export type FieldPath = readonly DescField[];
 
 /**
  * The paths that an update changes, without output-only fields.
- * Errors: INVALID_ARGUMENT on `update_mask` for a path that names no field.
+ * Errors: INVALID_ARGUMENT on `update_mask` for every path that names no field.
  */
 export function effectivePaths(schema: DescMessage, mask: FieldMask | undefined, body: Message): FieldPath[] {
   const given = [...new Set(mask?.paths)];
@@ -24,18 +24,18 @@ export function effectivePaths(schema: DescMessage, mask: FieldMask | undefined,
       ? populatedPaths(reflect(schema, body))
       : given.length === 1 && given[0] === "*"
         ? replacedPaths(reflect(schema, body))
-        : given.map((path) => parsePath(schema, path, "update_mask"));
+        : parsePaths(schema, given, "update_mask");
   return paths.filter((path) => !path.some(isSetByServer));
 }
 
 /**
  * The paths that an answer is to have (AIP-157); undefined for all.
- * Errors: INVALID_ARGUMENT on `read_mask` for a path that names no field.
+ * Errors: INVALID_ARGUMENT on `read_mask` for every path that names no field.
  */
 export function readPaths(schema: DescMessage, mask: FieldMask | undefined): FieldPath[] | undefined {
   const given = [...new Set(mask?.paths)];
   if (given.length === 0 || (given.length === 1 && given[0] === "*")) return undefined;
-  return given.map((path) => parsePath(schema, path, "read_mask"));
+  return parsePaths(schema, given, "read_mask");
 }
 
 /** A copy of `before` in which each path has its value of `body`, or none. */
@@ -71,15 +71,25 @@ function isSetByServer(field: DescField): boolean {
 }
 
 /** @param maskName the field of the request that the mask is, for errors. */
-function parsePath(schema: DescMessage, text: string, maskName: string): FieldPath {
+function parsePaths(schema: DescMessage, texts: readonly string[], maskName: string): FieldPath[] {
+  const paths = texts.map((text) => parsePath(schema, text));
+  const unknown = texts.filter((_, i) => paths[i] === undefined);
+  if (unknown.length > 0)
+    throw invalid(
+      unknown.map((text) => ({ field: maskName, description: `${JSON.stringify(shorten(text))} is not a field` })),
+    );
+  return paths as FieldPath[];
+}
+
+/** The fields that a path names; undefined if it names none. */
+function parsePath(schema: DescMessage, text: string): FieldPath | undefined {
   const path: DescField[] = [];
   let message: DescMessage | undefined = schema;
   for (const name of text.split(".")) {
     const field: DescField | undefined = message?.fields.find(
       (f) => f.name === name || f.jsonName === name || f.localName === name,
     );
-    if (field === undefined)
-      throw invalid({ field: maskName, description: `${JSON.stringify(shorten(text))} is not a field` });
+    if (field === undefined) return undefined;
     path.push(field);
     message = field.fieldKind === "message" ? field.message : undefined;
   }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Json } from "./contract.ts";
 import { claimMatch, freshName, freshUid, makeGroup, makeIdentity, makeRepo, makeRole, makeTag } from "./fixtures.ts";
-import { fieldsOf } from "./outcome.ts";
+import { fieldsOf, violationsOf } from "./outcome.ts";
 import { onEveryServer, protocols } from "./platform.ts";
 
 onEveryServer("partial updates", (platform) => {
@@ -200,6 +200,19 @@ onEveryServer("partial updates", (platform) => {
       expect(fieldsOf(status)).toEqual(["update_mask"]);
     },
   );
+
+  test("every path that names nothing is told", async () => {
+    const { uid } = await makeRepo(platform(), platform().root);
+    const status = await platform().refused(
+      "UpdateRepo",
+      { repo: { uid }, updateMask: "nope,name," },
+      "INVALID_ARGUMENT",
+    );
+    expect(violationsOf(status)).toMatchObject([
+      { field: "update_mask", description: '"nope" is not a field' },
+      { field: "update_mask", description: '"" is not a field' },
+    ]);
+  });
 
   test("value rules hold for what the mask names", async () => {
     const { uid } = await makeRepo(platform(), platform().root, full);
