@@ -460,6 +460,21 @@ onEveryServer("resolved vulnerability reports", (platform) => {
     for (const sbom of [trivy, syft, spdx]) expect(resolvedOn(await reportOn(sbom, fixes))).toEqual(["CVE-1", "CVE-3"]);
   });
 
+  it("finds packages of RPM by their source, whose file has no epoch", async () => {
+    const purls = [
+      "pkg:rpm/redhat/example-libs@3.0.7-2.el9?epoch=1&upstream=example-ssl-3.0.7-2.el9.src.rpm",
+      "pkg:rpm/redhat/example-mapper@1.02-3.el9?epoch=9&upstream=example-volumes-2.03-3.el9.src.rpm",
+    ];
+    const sbom = cycloneDx(...purls.map((purl) => ({ name: "n", purl })));
+    const fixes = [
+      "pkg:rpm/redhat/example-ssl@3.0.7-1.el9?epoch=1",
+      "pkg:rpm/redhat/example-ssl@3.0.7-3.el9?epoch=1",
+      "pkg:rpm/redhat/example-volumes@2.02-1.el9?epoch=1", // The source may have another epoch than the package.
+      "pkg:rpm/redhat/example-volumes@2.03-3.el9",
+    ];
+    expect(resolvedOn(await reportOn(sbom, fixes))).toEqual(["CVE-1", "CVE-4"]);
+  });
+
   it("finds packages of Alpine by the release alone, and by names in the letters of the document", async () => {
     const sbom = cycloneDx(
       { name: "example-musl", purl: "pkg:apk/alpine/example-musl@1.2.4-r2?arch=x86_64&distro=3.19.1" },

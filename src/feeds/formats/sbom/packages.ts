@@ -55,7 +55,7 @@ export class PackageList {
       this.#unversioned += 1;
       return;
     }
-    const [upstream = "", upstreamVersion = ""] = sourceOf(url?.qualifiers.get("upstream") || fields.upstream);
+    const [upstream = "", upstreamVersion = ""] = sourceOf(url?.qualifiers.get("upstream") || fields.upstream, version);
     const listed = {
       name,
       version,
@@ -83,16 +83,22 @@ function nameOf(url: PackageUrl, given: string | undefined): string {
 /** The version of a package URL; that of the component if the URL has none, or lacks its epoch. */
 function versionOf(url: PackageUrl, given: string | undefined): string | undefined {
   const version = packageVersion(url);
-  return version === "" || given?.replace(/^[0-9]+:/, "") === version ? given : version;
+  return version === "" || (given !== undefined && withoutEpoch(given) === version) ? given : version;
+}
+
+function withoutEpoch(version: string): string {
+  return version.replace(/^[0-9]+:/, "");
 }
 
 /**
- * The source package and its version: `gcc-12`, `glibc@2.31-1`, `openssl-3.0.7-2.el9.src.rpm`.
+ * The source package and its version: `gcc-12`, `glibc@2.31-1`, `openssl-3.0.7-2.el9.src.rpm`. Names of files have no
+ * epoch: a source of the same version has that of the package.
  * @param upstream as the qualifier of package URLs has it.
+ * @param version of the package.
  */
-function sourceOf(upstream = ""): readonly string[] {
-  const rpm = /^(.+)-([^-]+-[^-]+)\.src\.rpm$/.exec(upstream);
-  if (rpm !== null) return rpm.slice(1);
+function sourceOf(upstream = "", version: string): readonly string[] {
+  const [, source, sourceVersion = ""] = /^(.+)-([^-]+-[^-]+)\.src\.rpm$/.exec(upstream) ?? [];
+  if (source !== undefined) return [source, withoutEpoch(version) === sourceVersion ? version : sourceVersion];
   const at = upstream.lastIndexOf("@");
   return at > 0 ? [upstream.slice(0, at), upstream.slice(at + 1)] : [upstream];
 }

@@ -90,7 +90,7 @@ const purls: readonly (readonly [string, Partial<ListedPackage>])[] = [
       namespace: "redhat",
       architecture: "x86_64",
       origin: "openssl",
-      originVersion: "3.0.7-2.el9",
+      originVersion: "1:3.0.7-2.el9",
     },
   ],
   ["pkg:npm/%40types/node@20.1.0", { name: "@types/node", version: "20.1.0", type: "npm" }],
