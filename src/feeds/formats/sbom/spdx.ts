@@ -35,6 +35,9 @@ const databases: readonly (readonly [RegExp, string])[] = [
   [/\bRPM DB\b/i, "rpm"],
 ];
 
+/** The type of references that are package URLs, also as the URI that SPDX 2.2 has for it. */
+const purlTypes = new Set(["purl", "http://spdx.org/rdf/references/purl"]);
+
 /** What Trivy writes about the source of a package of a distribution: `built package from: glibc 2.36-9+deb12u9`. */
 const builtFrom = /^built package from: (\S+)(?: (\S+))?$/;
 
@@ -113,7 +116,7 @@ export function readSpdx(json: unknown, notes: ReadNotes): Sbom {
 function readPackage(item: Fields, packages: PackageList): void {
   const purl = item
     .objects("externalRefs", maxReferences)
-    .find((reference) => reference.optionalText("referenceType") === "purl")
+    .find((reference) => purlTypes.has(reference.optionalText("referenceType") ?? ""))
     ?.text("referenceLocator", maxLength);
   addPackage(packages, {
     name: item.text("name", maxLength),

@@ -100,6 +100,13 @@ const purls: readonly (readonly [string, Partial<ListedPackage>])[] = [
   ["PKG:APK/x/a%zz@1", { name: "a%zz", version: "1", type: "apk", namespace: "x" }],
 ];
 
+test("a package URL of SPDX may have its type as a URI", () => {
+  const reference = { referenceType: "http://spdx.org/rdf/references/purl", referenceLocator: "pkg:npm/a@1" };
+  expect(read(spdx({ name: "a", externalRefs: [reference] }))).toEqual([
+    listed({ name: "a", version: "1", type: "npm" }),
+  ]);
+});
+
 describe("package URLs", () => {
   test.each(purls)("%s", (purl, fields) => {
     expect(read(spdx(withPurl(purl)))).toEqual([listed(fields)]);
