@@ -238,6 +238,19 @@ onEveryServer("published files", (platform) => {
     expect(await said()).toEqual(new Set([...ofMain, [second, "alpine-3.19", ["1.2.4-r2"]]]));
   });
 
+  test("of a repository may have equal entries of a package", async () => {
+    const { uid: group } = await makeGroup(platform());
+    const [name, id] = [freshName("musl"), freshName("CVE")];
+    const pkg = (...ids: readonly string[]) => ({ pkg: { name, secfixes: { "1.2.4-r0": ids } } });
+    const into = ["--group", group, "--feed", name, "--prune"];
+    const equal = await folderOf({ "main.json": { reponame: "main", packages: [pkg(id), pkg(id)] } });
+    expect(await run("advisories", equal, ...into)).toMatchObject({ code: 0, stderr: "", summary: { read: 2 } });
+    const other = await folderOf({ "main.json": { reponame: "main", packages: [pkg(id), pkg(id, "CVE-2026-2")] } });
+    const refused = await run("advisories", other, ...into);
+    expect(refused).toMatchObject({ code: 1, summary: { unchanged: 2, refused: 1, removed: 0 } });
+    expect(refused.stderr).toContain(`refused: main.json: "${name}" occurs twice in the feed`);
+  });
+
   test("of a scanner keep the version of CVSS that a vector names", async () => {
     const { repo } = await makeImage();
     const vector = "CVSS:3.0/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H";

@@ -41,14 +41,11 @@ export function readSecdb(fields: Fields): (Published | FeedRefusal)[] {
   const version = fields.optionalText("distroversion") ?? "";
   const [, release] = /^v?(\d[\w.]*)$/.exec(version) ?? [];
   const repository = [version, packageNamespace].filter((part) => part !== "").join("/");
-  const seen = new Set<string>();
   return fields.objects("packages", maxPackages).map((item) => {
     let id: string | undefined;
     try {
       const pkg = item.object("pkg");
       id = readId(pkg, "name");
-      if (seen.has(id)) throw pkg.refusal("name", `${JSON.stringify(id)} occurs twice`);
-      seen.add(id);
       const advisories = readFixes(pkg).map((advisory) => ({ ...advisory, packageNamespace }));
       return { document: create(DocumentSchema, { id, advisories }), publication, release, repository };
     } catch (error) {
