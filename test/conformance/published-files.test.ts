@@ -251,6 +251,15 @@ onEveryServer("published files", (platform) => {
     expect(refused.stderr).toContain(`refused: main.json: "${name}" occurs twice in the feed`);
   });
 
+  test("of Maven may be beside build files of Ant", async () => {
+    const folder = await folderOf({
+      "build.xml": '<project name="app" default="jar"><target name="jar"/></project>',
+      "app.pom": `<project><groupId>g</groupId><artifactId>${freshName()}</artifactId><version>1</version></project>`,
+    });
+    const imported = await run("artifacts", folder);
+    expect(imported).toMatchObject({ code: 0, stderr: "", summary: { read: 1, added: 1, passedOver: 1 } });
+  });
+
   test("of a scanner keep the version of CVSS that a vector names", async () => {
     const { repo } = await makeImage();
     const vector = "CVSS:3.0/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H";

@@ -75,7 +75,9 @@ export async function readMavenDocument(bytes: Uint8Array, unread: Unread): Prom
 
 function readRoot(root: Fields): MavenRecord | undefined {
   if (root.has("metadata")) return readMetadata(root.object("metadata"));
-  if (root.has("project")) return readPom(root.object("project"));
+  const project = childOf(root, "project");
+  // The build files of Ant, among others, have the element too.
+  if (project?.has("groupId") || project?.has("artifactId")) return readPom(project);
   throw new ForeignRecord("is neither maven-metadata.xml nor a POM");
 }
 
