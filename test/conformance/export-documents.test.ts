@@ -115,7 +115,7 @@ onEveryServer("a server", settings, (source) => {
   });
 
   test("names what cannot be made again", async () => {
-    expect(exported).toContain("# The server does not return ttl, without which it cannot be created.\n# kind: Group");
+    expect(exported).toContain("# The server returns no ttl, without which it cannot be created.\n# kind: Group");
     expect(exported).toContain("# Another one that is created gets its own signing_secret.\n# Its delivery settings");
     expect(exported).not.toContain(source().root);
   });
@@ -125,8 +125,19 @@ onEveryServer("a server", settings, (source) => {
       expect(await apply(target(), exported)).toBe("created 13, updated 1, unchanged 0, pruned 0");
       expect((await runOn(target(), "export", "documents", "--below", "acme/team")).code).toBe(0);
       const { stdout } = await runOn(target(), "export", "documents", "--below", "/platform/acme");
-      expect(stdout).toBe(exported.replace(/# The server does not return ttl.*?\n---\n/s, ""));
+      expect(stdout).toBe(exported.replace(/# The server returns no ttl.*?\n---\n/s, ""));
     });
+  });
+});
+
+onEveryServer("a tag that v1 has created without a digest", settings, (server) => {
+  test("is a comment", async () => {
+    await apply(server(), "kind: Repo\nparent: /platform\nspec: {name: app}\n");
+    const { body } = await server().call("GET", "/registry/v2/repos?name=app");
+    await server().call("POST", `/registry/v1/tags/${body.repos[0].uid}`, { name: "empty" });
+    const { stdout } = await runOn(server(), "list", "tags", "-o", "documents");
+    expect(stdout).toContain("# The server returns no digest, without which it cannot be created.\n# kind: Tag\n");
+    expect(stdout).not.toMatch(/^kind/m);
   });
 });
 

@@ -1,5 +1,5 @@
 /** Resources as documents: what `platform apply` takes, made of what the server returns. */
-import { type DescMessage, type JsonObject, type Message, toJson } from "@bufbuild/protobuf";
+import { type DescMessage, isFieldSet, type JsonObject, type Message, toJson } from "@bufbuild/protobuf";
 import { FieldBehavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { isSameServer } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
@@ -161,13 +161,15 @@ async function textOf(
     spec: spec.fields,
   };
   const required = resource.schema.fields.filter(
-    (field) => hasBehavior(field, FieldBehavior.INPUT_ONLY) && hasBehavior(field, FieldBehavior.REQUIRED),
+    (field) =>
+      hasBehavior(field, FieldBehavior.REQUIRED) &&
+      (hasBehavior(field, FieldBehavior.INPUT_ONLY) || !(isSingleton(resource) || isFieldSet(item, field))),
   );
   const missing = required.map(({ name }) => name);
   const comments = [
     ...(isOneOfSeveral ? [`Another ${resource.kind} is like it: only the uid tells them apart.`] : []),
     ...(missing.length > 0
-      ? [`The server does not return ${missing.join(", ")}, without which it cannot be created.`]
+      ? [`The server returns no ${missing.join(", ")}, without which it cannot be created.`]
       : lostValues(resource, item)),
   ];
   const yaml = (await yamlOf(document)).trimEnd();
