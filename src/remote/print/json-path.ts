@@ -48,7 +48,11 @@ function textOfParts(parts: readonly Part[], value: JsonValue, root: JsonValue):
     .join("");
 }
 
-type Step = (value: JsonValue, root: JsonValue) => readonly JsonValue[];
+/** What one step of a path finds in a value. */
+type Step = JsonPath;
+
+/** The steps of a subscript: `['name','uid']` finds the names of all values, then their uids. */
+type Union = readonly Step[];
 
 /** Of the result of {@link order}; undefined for values without an order. */
 const comparisons: Readonly<Record<string, (result: number | undefined) => boolean>> = {
@@ -59,6 +63,8 @@ const comparisons: Readonly<Record<string, (result: number | undefined) => boole
   "<": (result = 0) => result < 0,
   ">": (result = 0) => result > 0,
 };
+
+const quotedText = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/y;
 
 /** Reads a source from its beginning to its end. */
 class Parser {
@@ -110,26 +116,26 @@ class Parser {
   #path(): JsonPath {
     const isFromRoot = this.#takes(/\$/y);
     if (!isFromRoot) this.#takes(/@/y);
-    const steps: Step[] = [];
-    for (let step = this.#step(); step !== undefined; step = this.#step()) steps.push(step);
-    if (steps.length === 0 && !/[$@.]/.test(this.#source[this.#at - 1] ?? "")) this.#fail("a path, such as .name");
+    const unions: Union[] = [];
+    for (let union = this.#step(); union !== undefined; union = this.#step()) unions.push(union);
+    if (unions.length === 0 && !/[$@.]/.test(this.#source[this.#at - 1] ?? "")) this.#fail("a path, such as .name");
     return (value, root) =>
-      steps.reduce<readonly JsonValue[]>(
-        (found, step) => found.flatMap((each) => step(each, root)),
+      unions.reduce<readonly JsonValue[]>(
+        (found, union) => union.flatMap((step) => found.flatMap((each) => step(each, root))),
         [isFromRoot ? root : value],
       );
   }
 
-  #step(): Step | undefined {
+  #step(): Union | undefined {
     if (this.#takes(/\.\./y)) {
-      if (this.#takes(/(?=\[)/y)) return descendants;
+      if (this.#takes(/(?=\[)/y)) return [descendants];
       const step = this.#name();
-      return (value, root) => descendants(value).flatMap((each) => step(each, root));
+      return [(value, root) => descendants(value).flatMap((each) => step(each, root))];
     }
     if (this.#takes(/\.(?=\[)/y) || this.#source[this.#at] === "[") return this.#subscript();
     if (!this.#takes(/\./y)) return undefined;
-    if (/^(?:[\s}]|$)/.test(this.#source.slice(this.#at))) return itself; // `{.}`
-    return this.#name();
+    if (/^(?:[\s}]|$)/.test(this.#source.slice(this.#at))) return [itself]; // `{.}`
+    return [this.#name()];
   }
 
   #name(): Step {
@@ -139,13 +145,13 @@ class Parser {
     return member(name.replace(/\\(.)/g, "$1"));
   }
 
-  #subscript(): Step {
+  #subscript(): Union {
     this.#expect(/\[\s*/y, "[");
     const steps: Step[] = [];
     do steps.push(this.#selector());
     while (this.#takes(/\s*,\s*/y));
     this.#expect(/\s*\]/y, "]");
-    return (value, root) => steps.flatMap((step) => step(value, root));
+    return steps;
   }
 
   #selector(): Step {
@@ -166,8 +172,9 @@ class Parser {
               .filter((_, i) => i % Number(step) === 0)
           : [];
     }
+    const [quoted] = this.#match(quotedText) ?? [];
+    if (quoted !== undefined) return nested(quoted.slice(1, -1));
     const key = this.#literal();
-    if (typeof key === "string") return member(key);
     if (typeof key === "number") return (value) => (Array.isArray(value) ? value.slice(key, key + 1 || undefined) : []);
     return this.#fail("*, a number, a slice, a name in quotes or ?(…)");
   }
@@ -188,7 +195,7 @@ class Parser {
 
   /** A text in quotes, a number, true, false or null; undefined for anything else. */
   #literal(): string | number | boolean | null | undefined {
-    const [quoted] = this.#match(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/y) ?? [];
+    const [quoted] = this.#match(quotedText) ?? [];
     if (quoted !== undefined) return unquoted(quoted);
     const [number] = this.#match(/-?\d+(?:\.\d+)?(?![\w.])/y) ?? [];
     if (number !== undefined) return Number(number);
@@ -231,6 +238,13 @@ function member(name: string): Step {
     typeof value === "object" && value !== null && !Array.isArray(value) && Object.hasOwn(value, name)
       ? [value[name]!]
       : [];
+}
+
+/** A field, or one of a field: `metadata.name`. A dot in a name is `\.`. */
+function nested(text: string): Step {
+  const steps = text.split(/(?<!\\)\./).map((name) => member(name.replace(/\\(.)/gs, "$1")));
+  return (value, root) =>
+    steps.reduce<readonly JsonValue[]>((found, step) => found.flatMap((each) => step(each, root)), [value]);
 }
 
 function children(value: JsonValue): readonly JsonValue[] {
