@@ -119,6 +119,17 @@ test("a rating of Trivy has the version of its vector", () => {
   expect(cvss({ V3Score: 9.8 })).toEqual([{ score: "9.8", version: "3.1", vector: "", source: "nvd" }]);
 });
 
+test("a rating of Grype has the version of its vector, or else its own", () => {
+  const cvss = (rating: object) => {
+    const match = { vulnerability: { id: "CVE-1", cvss: [rating] }, artifact: { name: "a" } };
+    return read(grypeReport(undefined, [match])).scan.findings.find(({ id }) => id === "CVE-1")!.cvss[0]!.version;
+  };
+  const metrics = { baseScore: 9.8 };
+  expect(cvss({ version: "3.1", vector: "CVSS:3.0/AV:N", metrics })).toBe("3.0");
+  expect(cvss({ vector: "CVSS:4.0/AV:N", metrics })).toBe("4.0");
+  expect(cvss({ version: "2.0", vector: "AV:N", metrics })).toBe("2.0");
+});
+
 test("a scan of a directory has no digest", () => {
   const report = { ...grypeReport(), source: { type: "directory", target: "/some/path" } };
   expect(read(report).scan.digests).toEqual([]);

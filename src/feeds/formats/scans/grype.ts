@@ -98,9 +98,11 @@ function readMatch(match: Fields): VulnFinding {
     cvss: vulnerability.objects("cvss", 100).flatMap((rating) => {
       const score = rating.optionalObject("metrics")?.optionalNumber("baseScore");
       const vector = rating.optionalText("vector", limits.name) ?? "";
-      const version = rating.optionalText("version") || (namedCvssVersion(vector) ?? "");
+      const version = rating.optionalText("version") ?? "";
       const source = rating.optionalText("source") ?? "";
-      return score === undefined ? [] : [{ score: String(score), version, vector, source }];
+      return score === undefined
+        ? []
+        : [{ score: String(score), version: namedCvssVersion(vector) ?? version, vector, source }];
     }),
     epss: vulnerability.objects("epss", 100).map((rating) => ({
       cve: rating.optionalText("cve") ?? "",
