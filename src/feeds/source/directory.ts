@@ -1,5 +1,5 @@
 /**
- * Reads the files below a directory, ordered by name in each folder. Symbolic links are not followed; one that points
+ * Reads the files below a directory, ordered by name in each folder. Symbolic links are not followed; one to something
  * outside of the directory is refused. Only regular files are read. Hidden files and folders are skipped.
  */
 import { constants } from "node:fs";
@@ -24,16 +24,17 @@ export async function* entriesOfDirectory(directory: string, { report }: Intake)
       if (isHidden(item.name)) report.skip(name);
       else if (item.isDirectory()) yield* below(name);
       else if (item.isFile()) yield { name, open: () => readRegularFile(join(root, name)) };
-      else if (item.isSymbolicLink() && !(await pointsInside(root, join(root, name))))
+      else if (item.isSymbolicLink() && (await pointsOutside(root, join(root, name))))
         report.refuse(name, "is a link to outside of the directory");
       else report.skip(name);
     }
   }
 }
 
-async function pointsInside(root: string, link: string): Promise<boolean> {
-  const target = await realpath(link).catch(() => undefined); // a dangling link
-  return target !== undefined && (target === root || target.startsWith(root + sep));
+/** Whether a link leads to something outside of a directory. A dangling link leads to nothing. */
+async function pointsOutside(root: string, link: string): Promise<boolean> {
+  const target = await realpath(link).catch(() => root);
+  return target !== root && !target.startsWith(root + sep);
 }
 
 async function* readRegularFile(path: string): AsyncGenerator<Uint8Array> {
