@@ -135,10 +135,11 @@ function mediaTypeOf({ manifests, config }: Members, contentType: string): strin
 }
 
 function parseImage(
-  { config: given, layers: listed = [], subject, annotations }: Members,
+  { config: given, subject, annotations, ...members }: Members,
   mediaType: string,
 ): Manifest | undefined {
   const config = parseDescriptor(given);
+  const listed = members.layers ?? []; // Go writes null for an empty list.
   if (config === undefined || !Array.isArray(listed)) return undefined;
   const layers = listed.flatMap((layer): Layer[] => {
     const descriptor = parseDescriptor(layer);

@@ -185,6 +185,16 @@ describe("images", () => {
     expect(await reader.images("r", digestOf("nowhere"))).toBeUndefined();
   });
 
+  it("may have null for no layers", async () => {
+    const registry = await fakeRegistry();
+    const content = { architecture: "arm64", os: "linux" };
+    const config = { mediaType: types.config, digest: digestOf(JSON.stringify(content)), size: 30 };
+    registry.routes.set(`/v2/r/blobs/${config.digest}`, json(content));
+    const digest = putManifest(registry, "r", { config, layers: null });
+    const [image] = (await open(registry).images("r", digest))!;
+    expect(image!.platforms).toEqual([{ ...content, variant: "", digest, size: 30 }]);
+  });
+
   it("that are not of a platform, such as signatures, have none", async () => {
     const registry = await fakeRegistry();
     const config = { mediaType: "application/vnd.oci.empty.v1+json", digest: digestOf("{}"), size: 2 };
