@@ -82,7 +82,11 @@ export function parsePackageUrl(text: string): PackageUrl | undefined {
     name: normalName(type, name),
     version: lowerVersions.has(type) ? version.toLowerCase() : version,
     qualifiers,
-    subpath: subpath.split("/").map(decode).filter(Boolean).join("/"),
+    subpath: subpath
+      .split("/")
+      .map(decode)
+      .filter((segment) => !/^\.{0,2}$/.test(segment))
+      .join("/"),
   };
 }
 

@@ -109,3 +109,7 @@ describe("kinds of packages", () => {
     expect(isSameKind({ type: "" }, { type: "apk" })).toBe(false);
   });
 });
+
+it("has a subpath without empty segments and dots", () => {
+  expect(packageUrlText(parse("pkg:golang/example.com/a@v1#./b//../c.d/"))).toBe("pkg:golang/example.com/a@v1#b/c.d");
+});
