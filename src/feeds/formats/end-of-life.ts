@@ -35,13 +35,13 @@ export function readProduct(bytes: Uint8Array, notes: ReadNotes): Product {
   const json = parseJson(bytes);
   if (Array.isArray(json)) {
     const list = new Fields({ cycles: json });
-    return { name: "", cycles: readEach(list.objects("cycles", maxCycles), notes, readCycle) };
+    return { name: "", cycles: readEach(list.objects("cycles", maxCycles, notes.refuse), notes, readCycle) };
   }
   const result = new Fields(json).optionalObject("result");
   if (result === undefined) throw new FeedRefusal("is neither a list of cycles nor an object with a result");
   return {
     name: result.text("name"),
-    cycles: readEach(result.objects("releases", maxCycles), notes, readRelease),
+    cycles: readEach(result.objects("releases", maxCycles, notes.refuse), notes, readRelease),
   };
 }
 

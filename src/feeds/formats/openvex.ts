@@ -129,7 +129,9 @@ function someHave(list: unknown, ...names: readonly string[]): boolean {
 export function readOpenVex(fields: Fields): (Published | FeedRefusal)[] {
   const packages = new Map<string, Advisories>();
   const refused: FeedRefusal[] = [];
-  const statements = fields.objects("statements", maxStatements);
+  const statements = fields.objects("statements", maxStatements, (path, reason) => {
+    refused.push(new FeedRefusal(`${path}: ${reason}`));
+  });
   if (!fields.isText("author")) throw fields.refusal("author", "is missing").of(productNames(() => statements));
   const author = fields.text("author");
   for (const statement of statements) {

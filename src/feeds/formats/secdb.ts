@@ -41,7 +41,11 @@ export function readSecdb(fields: Fields): (Published | FeedRefusal)[] {
   const version = fields.optionalText("distroversion") ?? "";
   const [, release] = /^v?(\d[\w.]*)$/.exec(version) ?? [];
   const repository = [version, packageNamespace].filter((part) => part !== "").join("/");
-  return fields.objects("packages", maxPackages).map((item) => {
+  const refused: FeedRefusal[] = [];
+  const packages = fields.objects("packages", maxPackages, (path, reason) => {
+    refused.push(new FeedRefusal(`${path}: ${reason}`));
+  });
+  const published = packages.map((item) => {
     let id: string | undefined;
     try {
       const pkg = item.object("pkg");
@@ -53,6 +57,7 @@ export function readSecdb(fields: Fields): (Published | FeedRefusal)[] {
       throw error;
     }
   });
+  return [...published, ...refused];
 }
 
 type EventInit = MessageInitShape<typeof DocumentEventSchema>;

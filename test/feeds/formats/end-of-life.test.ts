@@ -52,6 +52,16 @@ test("a list of cycles", () => {
   expect(refused).toEqual(["cycles[3]: cycles[3].eol: is not a date YYYY-MM-DD"]);
 });
 
+test("a cycle or release that is none is refused alone", () => {
+  const cycles = read([null, { cycle: "1.5", eol: true }]);
+  const releases = read({ result: { name: "nodejs", releases: ["24", { name: "22" }] } });
+  for (const { product } of [cycles, releases]) expect(product.cycles).toHaveLength(1);
+  expect([cycles.refused, releases.refused]).toEqual([
+    ["cycles[0]: is not an object"],
+    ["result.releases[0]: is not an object"],
+  ]);
+});
+
 test("a product with a result", () => {
   const { product } = read({
     schema_version: "1.2.0",

@@ -213,6 +213,7 @@ test.each<[string, Record<string, unknown> & { statements: object[] }, string]>(
     vex([statement({ status: "fixed", products: [product("pkg:apk/git")] })]),
     "products[0].@id: has no version",
   ],
+  ["that is none", { ...vex([]), statements: [null as never] }, "statements[0]: is not an object"],
   [
     "that never ends about one thing",
     vex(

@@ -122,6 +122,7 @@ test("an invalid package is refused alone", () => {
         pkg("bad-text", { "1-r0": ["CVE-1", 7] }),
         pkg("bad-id", { "1-r0": ["n/a"] }),
         { pkg: null },
+        "text",
       ),
     ),
   ).toEqual([
@@ -135,12 +136,12 @@ test("an invalid package is refused alone", () => {
     "packages[7].pkg.secfixes.1-r0[1]: is not text",
     'packages[8].pkg.secfixes.1-r0[0]: "n/a" names no vulnerability',
     "packages[9].pkg: is missing",
+    "packages[10]: is not an object",
   ]);
 });
 
 test.each([
   [{ packages: {} }, "is none of"],
-  [{ packages: ["text"], archs: [] }, "packages[0]: is not an object"],
   [{ packages: [], reponame: 7 }, "reponame: is not text"],
 ])("%j is refused completely", (record, reason) => {
   expect(() => readAdvisories(record, () => {})).toThrow(reason);

@@ -109,6 +109,13 @@ test("a finding that cannot be read is refused alone, and unknown members are to
   ]);
 });
 
+test("a result of Trivy that is none is refused alone", () => {
+  const report = trivyReport();
+  const { scan, refused } = read({ ...report, Results: [null, ...(report as { Results: object[] }).Results] });
+  expect(scan.findings).toHaveLength(3);
+  expect(refused).toEqual(["Results[0]: is not an object"]);
+});
+
 test("a rating of Trivy has the version of its vector", () => {
   const cvss = (rating: object) =>
     read(

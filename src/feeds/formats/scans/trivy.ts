@@ -62,7 +62,7 @@ export function readTrivy(report: Fields, notes: ReadNotes): VulnScan {
     createMs: report.optionalTimeMs("CreatedAt"),
     digests: digestsIn(metadata?.texts("RepoDigests", limits.short) ?? []),
     findings: report
-      .objects("Results", 10_000)
+      .objects("Results", 10_000, notes.refuse)
       .flatMap((result) =>
         readEach(result.objects("Vulnerabilities", limits.findings, notes.refuse), notes, readVulnerability),
       ),
