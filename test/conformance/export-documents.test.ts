@@ -144,7 +144,7 @@ onEveryServer("a tag that v1 has created without a digest", settings, (server) =
 onEveryServer("resources that only their uids tell apart", settings, (server) => {
   test("are documents with uids, also where others refer to them", async () => {
     const { root } = server();
-    const [first, second] = [await server().group(), await server().group()];
+    const [first, second] = [await server().group(), await server().group()].sort() as [string, string];
     const repo = (uid: string) => `kind: Repo\nparent: ${uid}\nspec: {name: nginx}\n`;
     await apply(server(), `${repo(first)}---\n${repo(second)}`);
     const { stdout } = await runOn(server(), "export", "documents", "--below", root);
