@@ -74,8 +74,14 @@ function readDocument(name: string, fields: Fields, refused: FeedRefusal[]): Doc
       const id = readId(advisory, "id");
       if (seen.has(id)) throw advisory.refusal("id", `${JSON.stringify(id)} occurs twice`);
       seen.add(id);
-      const events = advisory.objects("events", maxEvents).flatMap((event) => validEvent(event, refused));
-      return { id, aliases: readAliases(advisory, "aliases"), events };
+      const events = advisory.objects("events", maxEvents, (path, reason) => {
+        refused.push(new FeedRefusal(`${path}: ${reason}`));
+      });
+      return {
+        id,
+        aliases: readAliases(advisory, "aliases"),
+        events: events.flatMap((event) => validEvent(event, refused)),
+      };
     }),
   });
 }

@@ -228,6 +228,12 @@ test.each<[string, unknown, string]>([
   expect(others).toEqual([]);
 });
 
+test("an event that is none is refused alone", () => {
+  const [first, refusal] = readAdvisories(document([{ id: "ADV-1", events: [null, fixedEvent] }]), () => {});
+  expect(first).toMatchObject({ document: { advisories: [{ events: [{ data: { case: "fixed" } }] }] } });
+  expect((refusal as FeedRefusal).message).toBe("advisories[0].events[0]: is not an object");
+});
+
 describe("the data of a detection", () => {
   const detection = (data: unknown) => eventsOf({ timestamp, type: "detection", data }).advisories[0]!.events[0];
   const { type, ...members } = scan;
