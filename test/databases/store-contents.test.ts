@@ -332,6 +332,7 @@ onEveryDatabase("content columns", (database) => {
       plan: "sort",
       order,
       columns: ["terms", "search"],
+      isByScope: false,
       isStoppable: false,
     } as const;
     const shapes: [Shape, string][] = [

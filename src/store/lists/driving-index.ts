@@ -51,7 +51,7 @@ export function canScan({ scansTexts, spec }: Table, { comparisons, usableIndexe
 }
 
 /** The approximate number of rows in the scope of a selection. */
-async function scopeSize({ total }: Reading, { parent, roots }: Resolved): Promise<number> {
+export async function scopeSize({ total }: Reading, { parent, roots }: Resolved): Promise<number> {
   if (parent !== undefined) return total("children", [parent]);
   return total("below", roots === undefined ? [""] : roots.map(({ root }) => root));
 }

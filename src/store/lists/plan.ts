@@ -22,10 +22,9 @@ import type { Comparison, ListQuery, OrderTerm } from "./query.ts";
 import { countRows, type Key, planOf, readEachRange, readKeys, readRows, sourceOf } from "./read.ts";
 import type { Page, Reading } from "./reading.ts";
 import { type Resolved, resolve, withRanges } from "./selection.ts";
+import { byScopeIfSmall, walkFactor } from "./small-scope.ts";
 
-/** A scope of n rows in a table of N is large enough for a walk when n² ≥ walkFactor·N. */
-const walkFactor = 20;
-/** The same where the content of each row on the walk is checked. */
+/** As {@link walkFactor} where the content of each row on the walk is checked. */
 const contentWalkFactor = 100;
 /** The ranges in the second query over many. Each further query takes four times as many. */
 const manyRanges = 8;
@@ -58,7 +57,7 @@ function columnsToRead({ columns }: TableSpec, query: ListQuery, { terms }: Orde
 /** Reads the page of a selection that has more than one access path. */
 async function choosePlan(reading: Reading, resolved: Resolved, page: Page): Promise<Row[]> {
   const { order } = page;
-  const { drivingIndex, ...selected } = await withDrivingIndex(reading, resolved);
+  const { drivingIndex, ...selected } = await withDrivingIndex(reading, await byScopeIfSmall(reading, resolved));
   const source = sourceOf(selected);
   if (source === "uids") return readRows(reading, selected, page, { source, plan: "sort" });
   let fraction: number | undefined;

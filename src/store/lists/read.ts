@@ -126,6 +126,7 @@ function shapeOf(
     ...rest,
     parent: selected.parent !== undefined,
     comparisons: selected.comparisons,
+    isByScope: selected.isByScope === true,
     drivingIndex: selected.drivingIndex,
     order: order.terms,
     after: order.after !== undefined,

@@ -23,6 +23,8 @@ export interface Resolved {
   readonly drivingIndex?: string;
   /** Whether its rows are found by reading the search texts of the scope, see `Shape.plan`. */
   readonly isScanned?: boolean;
+  /** Whether its rows are found by the scope alone, see `Shape.isByScope`. */
+  readonly isByScope?: boolean;
   /** The values of the comparisons, by slot. */
   readonly values: Values;
 }

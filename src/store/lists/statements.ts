@@ -47,6 +47,11 @@ export interface Shape {
    * database.
    */
   readonly plan: "walk" | "sort" | "scan" | "free";
+  /**
+   * Whether the rows of the scope are compared with ranges of values: the index of the column may have any number of
+   * rows of other scopes in the range.
+   */
+  readonly isByScope: boolean;
   /** Whether the statement can be stopped while it runs. */
   readonly isStoppable: boolean;
 }
@@ -61,8 +66,8 @@ export function listStatements(dialect: Dialect, table: TableSpec): ListStatemen
 }
 
 function keyOf(shape: Shape): string {
-  const { read, source, roots, columns, parent, comparisons, drivingIndex, order, after, plan, isStoppable } = shape;
-  let key = `${read} ${source} ${roots} ${plan} ${parent} ${after} ${isStoppable} ${drivingIndex}`;
+  const { read, source, roots, columns, parent, comparisons, drivingIndex, order, after, plan } = shape;
+  let key = `${read} ${source} ${roots} ${plan} ${parent} ${after} ${shape.isByScope} ${shape.isStoppable} ${drivingIndex}`;
   for (const column of columns) key += ` ${column}`;
   for (const { column, descending } of order) key += descending ? ` >${column}` : ` <${column}`;
   for (const { column, operator } of comparisons) key += ` ${column}:${operator}`;
@@ -134,6 +139,8 @@ function filtersOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: stri
       ? dialect.plain(ref, columnType(table, name))
       : ref;
   };
+  const ranged = (name: string) =>
+    shape.isByScope ? dialect.plain(sql.ref(`${alias}.${name}`), columnType(table, name)) : column(name);
   const filters: RawBuilder<unknown>[] = [];
   if (shape.source === "range")
     filters.push(sql`${column("uid")} >= ${slot("lo")} and ${column("uid")} < ${slot("hi")}`);
@@ -145,16 +152,22 @@ function filtersOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: stri
   if (shape.roots === "several") filters.push(sql`${sql.ref(`${alias}.root`)} = any(${slot("roots")}::text[])`);
   if (shape.parent) filters.push(sql`${column("parent")} = ${slot("parent")}`);
   for (const [i, { column: name, operator }] of shape.comparisons.entries()) {
-    if (operator === "startsWith") filters.push(...startsWith(shape, alias, name, column(name), comparisonSlot(i)));
-    else if (!isContentOperator(operator))
-      filters.push(compare(dialect, column(name), columnType(table, name), operator, slot(comparisonSlot(i))));
-    else if (name !== shape.drivingIndex)
+    if (operator === "startsWith") filters.push(...startsWith(shape, alias, name, ranged(name), comparisonSlot(i)));
+    else if (!isContentOperator(operator)) {
+      const compared = isRange(operator) ? ranged(name) : column(name);
+      filters.push(compare(dialect, compared, columnType(table, name), operator, slot(comparisonSlot(i))));
+    } else if (name !== shape.drivingIndex)
       filters.push(dialect.holds(columnAt(table, alias, name), contentCondition(operator, i)));
   }
   if (shape.drivingIndex !== undefined) filters.push(...dialect.finds(lookupOf(table, shape, alias)).filters);
   if (shape.after) filters.push(behind(dialect, table, shape, alias));
   if (shape.isStoppable && dialect.goesOn !== undefined) filters.push(dialect.goesOn);
   return filters;
+}
+
+/** Whether an index serves an operator by a range of its entries. */
+export function isRange(operator: Operator): boolean {
+  return operator === "startsWith" || operator === "greaterThan";
 }
 
 const contentOperators: ReadonlySet<Operator> = new Set(["has", "hasAny", "hasNone", "contains", "containsExact"]);

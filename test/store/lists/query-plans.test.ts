@@ -466,6 +466,15 @@ test.each(lookups)("a page and the total of $title", async ({ query, list: page,
   expect(steps(await plansOf(advisories, (reading) => count(reading, query)))).toEqual(new Set(total));
 });
 
+test.each<[string, Selection]>([
+  ["names that begin with a text", { where: [{ column: "name", startsWith: "n" }] }],
+  ["times after another", { where: [{ column: "create_time_us", greaterThan: timeUs }] }],
+])("the total of %s reads a small scope, and not what the index has of others", async (_what, { where }) => {
+  const scope = "SEARCH t USING INDEX sqlite_autoindex_repos_1 (uid>? AND uid<?)";
+  const selection = { within: [{ root: "s/small", self: true }], where: where! };
+  expect(await plansOf(repos, (reading) => count(reading, selection))).toEqual([scope]);
+});
+
 test("counters are read by their key", () => {
   const search = "SEARCH c USING PRIMARY KEY (ancestor=? AND table_name=? AND class=?)";
   const { sum, sumMany } = counterStatements(sqlite);
