@@ -7,7 +7,12 @@
  *
  * In a loop, it tells its parent when it ends how many of its calls have been answered 200, and how many otherwise.
  */
+
 import { Agent, get } from "node:http";
+import { setPriority } from "node:os";
+
+/** Clients are on other machines: here they leave the processors to the server and to whoever is measured. */
+setPriority(10);
 
 const [kind, port, token, path, connections] = process.argv.slice(2);
 const options = { host: "127.0.0.1", port, path, headers: { authorization: `Bearer ${token}` } };
