@@ -231,12 +231,12 @@ const cases: readonly Case[] = [
       "Sort Key: ((name || ''::text)) COLLATE \"C\", ((uid || ''::text)) COLLATE \"C\"",
       "Index Scan using repos_uid on repos t",
       "Index Cond: ((uid >= $1) AND (uid < $2))",
-      "Filter: ((name >= $3) AND (name < $4))",
+      "Filter: (((name || ''::text) >= $3) AND ((name || ''::text) < $4))",
     ],
     total: [
       "Index Scan using repos_uid on repos t",
       "Index Cond: ((uid >= $1) AND (uid < $2))",
-      "Filter: ((name >= $3) AND (name < $4))",
+      "Filter: (((name || ''::text) >= $3) AND ((name || ''::text) < $4))",
     ],
   },
   {
