@@ -13,7 +13,13 @@ import { startPlatform } from "../cli/platform-process.ts";
 export const testWorkers = Number(process.env.TEST_WORKERS ?? 1);
 
 /** The settings whose values are milliseconds. */
-const durations = new Set<string>(["databaseWait", "drainDelay", "maxQueueDelay"]);
+const durations = new Set<string>([
+  "databaseWait",
+  "drainDelay",
+  "http2IdleTimeout",
+  "keepAliveTimeout",
+  "maxQueueDelay",
+]);
 
 /** The settings whose values are in files. */
 const secrets = new Set<string>(["registrySecret", "registryCredentials"]);
