@@ -11,7 +11,7 @@ import { percentile, printFigure, round2 } from "./table.ts";
 const connections = 64;
 const depth = 50;
 const many = 200;
-const rounds = 3;
+const rounds = 5;
 const seconds = 4;
 const getEveryMs = 10;
 const settleMs = 1000;

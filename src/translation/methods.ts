@@ -106,7 +106,7 @@ export interface MethodTranslations {
 }
 
 /** Items of the newer method per page, while a list is read whole. */
-const pageSize = 50;
+const pageSize = 100;
 
 /** Makes the handlers of older methods. */
 export function translateMethods(options: TranslationOptions): MethodTranslations {
