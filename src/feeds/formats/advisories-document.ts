@@ -15,7 +15,7 @@ import {
   FalsePositiveDetermination_Type,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { type Fields, hasMembers } from "../records/fields.ts";
-import { FeedRefusal } from "../source/refusal.ts";
+import { FeedRefusal, refuseInto } from "../source/refusal.ts";
 import type { Published } from "./published.ts";
 import { readAliases, readId } from "./record-id.ts";
 
@@ -74,9 +74,7 @@ function readDocument(name: string, fields: Fields, refused: FeedRefusal[]): Doc
       const id = readId(advisory, "id");
       if (seen.has(id)) throw advisory.refusal("id", `${JSON.stringify(id)} occurs twice`);
       seen.add(id);
-      const events = advisory.objects("events", maxEvents, (path, reason) => {
-        refused.push(new FeedRefusal(`${path}: ${reason}`));
-      });
+      const events = advisory.objects("events", maxEvents, refuseInto(refused));
       return {
         id,
         aliases: readAliases(advisory, "aliases"),

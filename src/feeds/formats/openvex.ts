@@ -21,7 +21,7 @@ import {
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { type PackageUrl, packageName, packageUrlText, packageVersion, parsePackageUrl } from "../../package-url.ts";
 import { type Fields, hasMembers } from "../records/fields.ts";
-import { FeedRefusal } from "../source/refusal.ts";
+import { FeedRefusal, refuseInto } from "../source/refusal.ts";
 import type { Published } from "./published.ts";
 import { isRecordId, readAliases, readId } from "./record-id.ts";
 
@@ -129,9 +129,7 @@ function someHave(list: unknown, ...names: readonly string[]): boolean {
 export function readOpenVex(fields: Fields): (Published | FeedRefusal)[] {
   const packages = new Map<string, Advisories>();
   const refused: FeedRefusal[] = [];
-  const statements = fields.objects("statements", maxStatements, (path, reason) => {
-    refused.push(new FeedRefusal(`${path}: ${reason}`));
-  });
+  const statements = fields.objects("statements", maxStatements, refuseInto(refused));
   if (!fields.isText("author")) throw fields.refusal("author", "is missing").of(productNames(() => statements));
   const author = fields.text("author");
   for (const statement of statements) {

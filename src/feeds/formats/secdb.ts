@@ -12,7 +12,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type DocumentEventSchema, DocumentSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { type Fields, hasMembers } from "../records/fields.ts";
-import { FeedRefusal } from "../source/refusal.ts";
+import { FeedRefusal, refuseInto } from "../source/refusal.ts";
 import type { Published } from "./published.ts";
 import { isRecordId, readId } from "./record-id.ts";
 
@@ -42,9 +42,7 @@ export function readSecdb(fields: Fields): (Published | FeedRefusal)[] {
   const [, release] = /^v?(\d[\w.]*)$/.exec(version) ?? [];
   const repository = [version, packageNamespace].filter((part) => part !== "").join("/");
   const refused: FeedRefusal[] = [];
-  const packages = fields.objects("packages", maxPackages, (path, reason) => {
-    refused.push(new FeedRefusal(`${path}: ${reason}`));
-  });
+  const packages = fields.objects("packages", maxPackages, refuseInto(refused));
   const published = packages.map((item) => {
     let id: string | undefined;
     try {

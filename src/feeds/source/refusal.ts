@@ -23,6 +23,11 @@ export class FeedRefusal extends Error {
   }
 }
 
+/** Adds refusals of items, by their paths, to a list. */
+export function refuseInto(refused: FeedRefusal[]): (path: string, reason: string) => void {
+  return (path, reason) => void refused.push(new FeedRefusal(`${path}: ${reason}`));
+}
+
 /** A record lacks the members that identify records of the feed: it belongs to something else. */
 export class ForeignRecord extends FeedRefusal {
   override readonly name = "ForeignRecord";
