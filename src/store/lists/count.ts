@@ -6,7 +6,6 @@ import type { Selection } from "./query.ts";
 import { countRows } from "./read.ts";
 import type { Reading } from "./reading.ts";
 import { resolve } from "./selection.ts";
-import { byScopeIfSmall } from "./small-scope.ts";
 
 /** The exact number of rows of a selection. */
 export function count(reading: Reading, selection: Selection): Awaitable<number> {
@@ -14,9 +13,7 @@ export function count(reading: Reading, selection: Selection): Awaitable<number>
   if (selected === undefined) return 0;
   const { uids, parent, roots, comparisons } = selected;
   if (uids !== undefined || comparisons.length > 0)
-    return byScopeIfSmall(reading, selected)
-      .then((small) => withDrivingIndex(reading, small))
-      .then((found) => countRows(reading, found));
+    return withDrivingIndex(reading, selected).then((found) => countRows(reading, found));
   if (parent !== undefined) return reading.total("children", [parent]);
   if (roots === undefined) return reading.total("below", [""]);
   const below = reading.total(
@@ -31,9 +28,7 @@ export function count(reading: Reading, selection: Selection): Awaitable<number>
 /** Whether a selection has any row. Reading stops at the first one that is found. */
 export async function exists(reading: Reading, selection: Selection): Promise<boolean> {
   const selected = resolve(reading.table, selection);
-  if (selected === undefined) return false;
-  const found = await withDrivingIndex(reading, await byScopeIfSmall(reading, selected));
-  return (await countRows(reading, found, 1)) > 0;
+  return selected !== undefined && (await countRows(reading, await withDrivingIndex(reading, selected), 1)) > 0;
 }
 
 const unconditional = { comparisons: [], usableIndexes: [], values: {} };

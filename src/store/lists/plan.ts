@@ -16,13 +16,12 @@ import type { Row } from "../rows/record.ts";
 import type { TableSpec } from "../rows/row.ts";
 import type { Operator } from "../sql/operators.ts";
 import { compareKeys, everything, holds, type Range, remaining, type Subtree } from "../sql/subtree.ts";
-import { canScan, withDrivingIndex } from "./driving-index.ts";
+import { canScan, walkFactor, withDrivingIndex } from "./driving-index.ts";
 import { cursorOf, type Order, orderOf } from "./order.ts";
 import type { Comparison, ListQuery, OrderTerm } from "./query.ts";
 import { countRows, type Key, planOf, readEachRange, readKeys, readRows, sourceOf } from "./read.ts";
 import type { Page, Reading } from "./reading.ts";
 import { type Resolved, resolve, withRanges } from "./selection.ts";
-import { byScopeIfSmall, walkFactor } from "./small-scope.ts";
 
 /** As {@link walkFactor} where the content of each row on the walk is checked. */
 const contentWalkFactor = 100;
@@ -57,7 +56,7 @@ function columnsToRead({ columns }: TableSpec, query: ListQuery, { terms }: Orde
 /** Reads the page of a selection that has more than one access path. */
 async function choosePlan(reading: Reading, resolved: Resolved, page: Page): Promise<Row[]> {
   const { order } = page;
-  const { drivingIndex, ...selected } = await withDrivingIndex(reading, await byScopeIfSmall(reading, resolved));
+  const { drivingIndex, ...selected } = await withDrivingIndex(reading, resolved);
   const source = sourceOf(selected);
   if (source === "uids") return readRows(reading, selected, page, { source, plan: "sort" });
   let fraction: number | undefined;

@@ -133,14 +133,12 @@ function inRange(uid: Expression<unknown>): RawBuilder<unknown> {
 }
 
 function filtersOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: string): RawBuilder<unknown>[] {
-  const column = (name: string) => {
+  const isPlain = shape.plan === "walk" || shape.drivingIndex !== undefined;
+  const column = (name: string, operator?: Operator) => {
     const ref = sql.ref(`${alias}.${name}`);
-    return shape.plan === "walk" || shape.drivingIndex !== undefined
-      ? dialect.plain(ref, columnType(table, name))
-      : ref;
+    const isCompared = shape.isByScope && operator !== undefined && isRange(operator);
+    return isPlain || isCompared ? dialect.plain(ref, columnType(table, name)) : ref;
   };
-  const ranged = (name: string) =>
-    shape.isByScope ? dialect.plain(sql.ref(`${alias}.${name}`), columnType(table, name)) : column(name);
   const filters: RawBuilder<unknown>[] = [];
   if (shape.source === "range")
     filters.push(sql`${column("uid")} >= ${slot("lo")} and ${column("uid")} < ${slot("hi")}`);
@@ -152,11 +150,13 @@ function filtersOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: stri
   if (shape.roots === "several") filters.push(sql`${sql.ref(`${alias}.root`)} = any(${slot("roots")}::text[])`);
   if (shape.parent) filters.push(sql`${column("parent")} = ${slot("parent")}`);
   for (const [i, { column: name, operator }] of shape.comparisons.entries()) {
-    if (operator === "startsWith") filters.push(...startsWith(shape, alias, name, ranged(name), comparisonSlot(i)));
-    else if (!isContentOperator(operator)) {
-      const compared = isRange(operator) ? ranged(name) : column(name);
-      filters.push(compare(dialect, compared, columnType(table, name), operator, slot(comparisonSlot(i))));
-    } else if (name !== shape.drivingIndex)
+    if (operator === "startsWith")
+      filters.push(...startsWith(shape, alias, name, column(name, operator), comparisonSlot(i)));
+    else if (!isContentOperator(operator))
+      filters.push(
+        compare(dialect, column(name, operator), columnType(table, name), operator, slot(comparisonSlot(i))),
+      );
+    else if (name !== shape.drivingIndex)
       filters.push(dialect.holds(columnAt(table, alias, name), contentCondition(operator, i)));
   }
   if (shape.drivingIndex !== undefined) filters.push(...dialect.finds(lookupOf(table, shape, alias)).filters);
