@@ -20,13 +20,12 @@ export async function standingsOf(
   providers: readonly string[],
   identity: string,
 ): Promise<ReadonlyMap<string, Standing>> {
-  const [rows, user] = await Promise.all([
-    session.getMany(
-      signIns,
-      providers.map((uid) => signInUid(uid, identity)),
-    ),
-    session.get(identities.table, identity),
-  ]);
+  // The user is read after its sign-ins: the other way round, one that signs in between both reads would look deleted.
+  const rows = await session.getMany(
+    signIns,
+    providers.map((uid) => signInUid(uid, identity)),
+  );
+  const user = await session.get(identities.table, identity);
   return new Map(
     providers.map((uid) => {
       const row = rows.get(signInUid(uid, identity));
