@@ -18,7 +18,7 @@ interface Cost {
 }
 
 /** Statements of the server's own: the dispatcher looks for deliveries, the probes ask whether the database answers. */
-const isOwn = (text: string) => text.includes("lanes") || text === "show transaction_read_only";
+const isOwn = (text: string) => text.includes("recursive partitions") || text === "show transaction_read_only";
 
 /** Nothing more is sent without an answer when nothing has been sent for so long. */
 const quietMs = 10;

@@ -95,7 +95,7 @@ export async function http2Client(handler: RestHandler): Promise<Client> {
 }
 
 /** By HTTP/2, to the server's own port, with the handler on the fast path. */
-export async function laneClient(handler: RestHandler): Promise<Client> {
+export async function fastPathClient(handler: RestHandler): Promise<Client> {
   const serve = (request: HttpRequest, response: HttpResponse) => void handler(request, response);
   const port = createOnePort({ onRequest: serve, planFastPath: () => serve, refusalBody: () => "{}" });
   const { port: number } = await port.listen({ host: "127.0.0.1", port: 0 });

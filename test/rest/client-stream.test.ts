@@ -4,7 +4,7 @@ import { request as httpRequest } from "node:http";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFetchHandler, type RestOptions } from "../../src/rest/index.ts";
-import { http1Client, http2Client, laneClient } from "../http/clients.ts";
+import { fastPathClient, http1Client, http2Client } from "../http/clients.ts";
 import { type Any, get, library, libraryWith, post, registry } from "./fixture.ts";
 import { serveFetch } from "./hosts/fetch-server.ts";
 import { handlerWith, seen, transport } from "./service.ts";
@@ -29,7 +29,7 @@ function serving(methodName: string, rule: object): Partial<RestOptions> {
 describe.each([
   ["HTTP/1.1", http1Client],
   ["HTTP/2", http2Client],
-  ["HTTP/2, fast path", laneClient],
+  ["HTTP/2, fast path", fastPathClient],
 ] as const)("%s", (_, createClient) => {
   async function start(options: Partial<RestOptions> = {}) {
     const client = await createClient(handlerWith({ json: {}, ...options }));

@@ -7,14 +7,14 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { createRestHandler, fromRouter, type RestOptions } from "../../src/rest/index.ts";
-import { type Call, type Client, exchange, http1Client, http2Client, json, laneClient } from "../http/clients.ts";
+import { type Call, type Client, exchange, fastPathClient, http1Client, http2Client, json } from "../http/clients.ts";
 import { type Any, compile, fileProto } from "./fixture.ts";
 import { handlerWith, seen } from "./service.ts";
 
 describe.each([
   ["HTTP/1.1", http1Client],
   ["HTTP/2", http2Client],
-  ["HTTP/2, fast path", laneClient],
+  ["HTTP/2, fast path", fastPathClient],
 ] as const)("%s", (protocol, createClient) => {
   let client: Client;
   let call: Client["call"];

@@ -18,7 +18,7 @@ import {
   type RestOptions,
   readBindings,
 } from "../../src/rest/index.ts";
-import { http1Client, http2Client, json, laneClient } from "../http/clients.ts";
+import { fastPathClient, http1Client, http2Client, json } from "../http/clients.ts";
 import { type Any, create, library, libraryWith, post } from "./fixture.ts";
 import { handlerWith, seen } from "./service.ts";
 
@@ -38,7 +38,7 @@ const fullRepo = {
 describe.each([
   ["HTTP/1.1", http1Client],
   ["HTTP/2", http2Client],
-  ["HTTP/2, fast path", laneClient],
+  ["HTTP/2, fast path", fastPathClient],
 ] as const)("acceptEmptyObject over %s", (_, createClient) => {
   const paths = [
     ["GET", "/v1/repos/a"],
@@ -177,7 +177,7 @@ test.each(["0", "99", "NaN"])("the code %s is UNKNOWN", async (code) => {
 describe.each([
   ["HTTP/1.1", http1Client],
   ["HTTP/2", http2Client],
-  ["HTTP/2, fast path", laneClient],
+  ["HTTP/2, fast path", fastPathClient],
 ] as const)("rewriteAnswer over %s", (_, createClient) => {
   test.each([
     [204, undefined],

@@ -3,7 +3,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { type DescMessage, fromBinary, fromJson, type JsonValue, toBinary, toJson } from "@bufbuild/protobuf";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFetchHandler, type RestOptions } from "../../src/rest/index.ts";
-import { type Call, http1Client, http2Client, json, laneClient } from "../http/clients.ts";
+import { type Call, fastPathClient, http1Client, http2Client, json } from "../http/clients.ts";
 import { type Any, create, desc, library, libraryWith, post, registry } from "./fixture.ts";
 import { serveFetch } from "./hosts/fetch-server.ts";
 import { handlerWith, seen, transport } from "./service.ts";
@@ -38,7 +38,7 @@ const everything = {
 describe.each([
   ["HTTP/1.1", http1Client],
   ["HTTP/2", http2Client],
-  ["HTTP/2, fast path", laneClient],
+  ["HTTP/2, fast path", fastPathClient],
 ] as const)("%s", (_, createClient) => {
   test.each([protobuf, "application/protobuf", "Application/X-Protobuf; messageType=x"])(
     "a body of %s",

@@ -38,9 +38,15 @@ export type QueuePlace = QueueKey & Pick<QueueEntry, "timeUs">;
 /** The states by their numbers in the database. */
 export const queueStates: readonly QueueState[] = ["pending", "done", "dead"];
 
+/**
+ * The column of the partition. Migration 0006 gave it this name, and a rename would break servers of the release before,
+ * which run beside this one on the same tables during an upgrade.
+ */
+export const partitionColumn = "lane";
+
 /** The columns of an entry, in the order of {@link entryOf}. */
 export const queueColumns = [
-  "lane",
+  partitionColumn,
   "id",
   "state",
   "time_us",
@@ -55,6 +61,11 @@ export const queueColumns = [
 /** The columns of an entry, of a table that is read under an alias. */
 export function columnsOfEntry(alias: string) {
   return sql.join(queueColumns.map((column) => sql.ref(`${alias}.${column}`)));
+}
+
+/** The column of the partition, of a table that is read under an alias. */
+export function partitionOf(alias: string) {
+  return sql.ref(`${alias}.${partitionColumn}`);
 }
 
 /** Makes an entry of the values of {@link queueColumns}. */

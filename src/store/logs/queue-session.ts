@@ -7,6 +7,8 @@ import {
   columnsOfEntry,
   integer,
   type NewQueueEntry,
+  partitionColumn,
+  partitionOf,
   type QueueEntry,
   type QueueKey,
   type QueueState,
@@ -86,6 +88,7 @@ export function queuesOf(dialect: Dialect): (name: string) => QueueStatements {
 export function queueStatements(dialect: Dialect, name: string): QueueStatements {
   const { query } = dialect;
   const table = sql.table(name);
+  const partition = sql.ref(partitionColumn);
   /** One range of an index for each state. */
   const scan = ({ states, oldestFirst = false }: Pick<PartitionScan, "states" | "oldestFirst">) => {
     const [direction, isBehind, bound] = oldestFirst
@@ -94,7 +97,7 @@ export function queueStatements(dialect: Dialect, name: string): QueueStatements
     const parts = states.map(
       (state, i) =>
         sql`select * from (select ${columnsOfEntry("q")} from ${table} as q
-          where q.lane = ${slot("partition")} and q.state = ${sql.lit(queueStates.indexOf(state))}
+          where ${partitionOf("q")} = ${slot("partition")} and q.state = ${sql.lit(queueStates.indexOf(state))}
             and ${bound} and (q.time_us, q.id) ${isBehind} (${slot("time_us")}, ${slot("id")})
           order by q.time_us ${direction}, q.id ${direction} limit ${rowCount("limit")}) as ${sql.ref(`p${i}`)}`,
     );
@@ -107,24 +110,24 @@ export function queueStatements(dialect: Dialect, name: string): QueueStatements
   return {
     add: compile(
       query,
-      sql`insert into ${table} (lane, id, state, time_us, due_us, expire_us, attempts, tried_us, result)
+      sql`insert into ${table} (${partition}, id, state, time_us, due_us, expire_us, attempts, tried_us, result)
         select r.value ->> 0, r.value ->> 1, 0, ${integer(2)}, ${integer(2)}, ${integer(3)}, 0, 0, ''
         from ${dialect.elements(slot("entries"))} where true
-        on conflict (lane, id) do nothing`,
+        on conflict (${partition}, id) do nothing`,
     ),
     requeue: compile(
       query,
       sql`update ${table} as q set state = 0, due_us = ${slot("now_us")}, expire_us = ${slot("expire_us")}, attempts = 0
-        from ${dialect.elements(slot("keys"))} where q.lane = r.value ->> 0 and q.id = r.value ->> 1`,
+        from ${dialect.elements(slot("keys"))} where ${partitionOf("q")} = r.value ->> 0 and q.id = r.value ->> 1`,
     ),
     removePending: compile(
       query,
-      sql`delete from ${table} where (lane, id) in
-        (select lane, id from ${table} where state = 0 and lane = ${slot("partition")} order by due_us limit ${rowCount("limit")})`,
+      sql`delete from ${table} where (${partition}, id) in
+        (select ${partition}, id from ${table} where state = 0 and ${partition} = ${slot("partition")} order by due_us limit ${rowCount("limit")})`,
     ),
     find: compile(
       query,
-      sql`select ${columnsOfEntry("q")} from ${table} as q where q.lane = ${slot("partition")} and q.id = ${slot("id")}`,
+      sql`select ${columnsOfEntry("q")} from ${table} as q where ${partitionOf("q")} = ${slot("partition")} and q.id = ${slot("id")}`,
     ),
     scan: (scanned) => scans(`${scanned.states.join()} ${scanned.oldestFirst === true}`, scanned),
     count: (states) => counts(states.join(), states),

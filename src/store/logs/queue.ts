@@ -11,8 +11,6 @@
  *
  * Each call is one statement in its own transaction. A session writes what must be atomic with other changes. On
  * PostgreSQL these transactions are READ COMMITTED and do not conflict with SERIALIZABLE ones.
- *
- * The column of the partition is named `lane` since migration 0006.
  */
 
 import { type RawBuilder, sql } from "kysely";
@@ -24,6 +22,8 @@ import {
   entryOf,
   integer,
   type NewQueueEntry,
+  partitionColumn,
+  partitionOf,
   type QueueEntry,
   type QueueKey,
   type QueuePlace,
@@ -177,39 +177,40 @@ export function createQueue(database: QueueDatabase, name: string): Queue {
 function ownStatements(dialect: Dialect, name: string) {
   const { query } = dialect;
   const table = sql.table(name);
+  const partition = sql.ref(partitionColumn);
   const nextPartition = (above: RawBuilder<unknown>) =>
-    sql`(select lane from ${table} where state = 0 and ${above} order by lane limit 1)`;
+    sql`(select ${partition} from ${table} where state = 0 and ${above} order by ${partition} limit 1)`;
   /** The partitions with pending entries, by a skip scan. */
-  const lanes = sql`with recursive lanes (lane) as (
-    select ${nextPartition(sql`lane >= ''`)}
+  const partitions = sql`with recursive partitions (name) as (
+    select ${nextPartition(sql`${partition} >= ''`)}
     union all
-    select ${nextPartition(sql`lane > lanes.lane`)} from lanes where lanes.lane is not null
+    select ${nextPartition(sql`${partition} > partitions.name`)} from partitions where partitions.name is not null
   )`;
-  const isUntried = sql`lane = ${slot("partition")} and state = 0 and time_us <= ${slot("up_to_us")} and attempts = 0`;
+  const isUntried = sql`${partition} = ${slot("partition")} and state = 0 and time_us <= ${slot("up_to_us")} and attempts = 0`;
   return {
     duePartitions: compile(
       query,
-      sql`${lanes} select lane from lanes where lane is not null and
-          (select min(due_us) from ${table} as q where q.state = 0 and q.lane = lanes.lane) <= ${slot("now_us")}`,
+      sql`${partitions} select name from partitions where name is not null and
+          (select min(due_us) from ${table} as q where q.state = 0 and ${partitionOf("q")} = partitions.name) <= ${slot("now_us")}`,
     ),
     lease: compile(
       query,
       sql`with due as materialized (
-          select lane, id from ${table}
-          where state = 0 and lane = ${slot("partition")} and due_us <= ${slot("now_us")}
+          select ${partition}, id from ${table}
+          where state = 0 and ${partition} = ${slot("partition")} and due_us <= ${slot("now_us")}
           order by due_us, id limit ${rowCount("limit")} ${dialect.skipLocked}
         )
         update ${table} set due_us = ${slot("until_us")} from due
-        where ${table}.lane = due.lane and ${table}.id = due.id returning ${columnsOfEntry(name)}`,
+        where ${partitionOf(name)} = ${partitionOf("due")} and ${table}.id = due.id returning ${columnsOfEntry(name)}`,
     ),
     leaseUntried: compile(
       query,
       sql`with untried as materialized (
-          select lane, id, due_us from ${table} where ${isUntried}
+          select ${partition}, id, due_us from ${table} where ${isUntried}
           order by time_us, id limit ${rowCount("limit")} ${dialect.locks.change}
         )
         update ${table} set due_us = ${slot("until_us")} from untried
-        where ${table}.lane = untried.lane and ${table}.id = untried.id
+        where ${partitionOf(name)} = ${partitionOf("untried")} and ${table}.id = untried.id
           and not exists (select 1 from untried as leased where leased.due_us > ${slot("now_us")})
         returning ${columnsOfEntry(name)}`,
     ),
@@ -219,51 +220,52 @@ function ownStatements(dialect: Dialect, name: string) {
       sql`update ${table} as q set state = ${integer(3)}, due_us = ${integer(4)}, attempts = ${integer(5)},
           tried_us = ${integer(6)}, result = r.value ->> 7, history = r.value ->> 8
         from ${dialect.elements(slot("settlements"))}
-        where q.lane = r.value ->> 0 and q.id = r.value ->> 1
+        where ${partitionOf("q")} = r.value ->> 0 and q.id = r.value ->> 1
           and ${dialect.plain(sql.ref("q.state"), "integer")} = 0 and ${dialect.plain(sql.ref("q.due_us"), "integer")} = ${integer(2)}`,
     ),
     remove: compile(
       query,
-      sql`delete from ${table} where lane = ${slot("partition")} and ${dialect.isIn(sql.ref("id"), "text", slot("ids"))}`,
+      sql`delete from ${table} where ${partition} = ${slot("partition")} and ${dialect.isIn(sql.ref("id"), "text", slot("ids"))}`,
     ),
     expire: compile(
       query,
-      sql`update ${table} set state = 2 where (lane, id) in
-        (select lane, id from ${table} where state = 0 and lane = ${slot("partition")} and due_us <= ${slot("now_us")}
+      sql`update ${table} set state = 2 where (${partition}, id) in
+        (select ${partition}, id from ${table} where state = 0 and ${partition} = ${slot("partition")} and due_us <= ${slot("now_us")}
           and expire_us <= ${slot("now_us")} order by due_us limit ${rowCount("limit")})`,
     ),
     forget: compile(
       query,
-      sql`delete from ${table} where (lane, id) in
-        (select lane, id from ${table} where state = ${slot("state")} and time_us < ${slot("before_us")}
+      sql`delete from ${table} where (${partition}, id) in
+        (select ${partition}, id from ${table} where state = ${slot("state")} and time_us < ${slot("before_us")}
           order by time_us limit ${rowCount("limit")})`,
     ),
     entries: compile(
       query,
       sql`select ${columnsOfEntry("q")} from ${table} as q
-        where q.state = ${slot("state")} and (q.time_us, q.id, q.lane) > (${slot("time_us")}, ${slot("id")}, ${slot("partition")})
-        order by q.time_us, q.id, q.lane limit ${rowCount("limit")}`,
+        where q.state = ${slot("state")} and (q.time_us, q.id, ${partitionOf("q")}) > (${slot("time_us")}, ${slot("id")}, ${slot("partition")})
+        order by q.time_us, q.id, ${partitionOf("q")} limit ${rowCount("limit")}`,
     ),
     latestEntries: compile(
       query,
       sql`select ${columnsOfEntry("q")} from ${table} as q
         where q.state = ${slot("state")} and q.time_us >= ${slot("since_us")}
-          and (q.time_us, q.id, q.lane) < (${slot("time_us")}, ${slot("id")}, ${slot("partition")})
-        order by q.time_us desc, q.id desc, q.lane desc limit ${rowCount("limit")}`,
+          and (q.time_us, q.id, ${partitionOf("q")}) < (${slot("time_us")}, ${slot("id")}, ${slot("partition")})
+        order by q.time_us desc, q.id desc, ${partitionOf("q")} desc limit ${rowCount("limit")}`,
     ),
     entriesOf: compile(
       query,
       sql`select ${columnsOfEntry("q")} from ${table} as q
-        where q.state in (0, 1, 2) and q.time_us = ${slot("time_us")} and q.id = ${slot("id")} order by q.lane`,
+        where q.state in (0, 1, 2) and q.time_us = ${slot("time_us")} and q.id = ${slot("id")} order by ${partitionOf("q")}`,
     ),
     oldestPending: compile(
       query,
-      sql`${lanes} select lane, (select min(time_us) from ${table} as q where q.lane = lanes.lane and q.state = 0)
-        from lanes where lane is not null`,
+      sql`${partitions}
+        select name, (select min(time_us) from ${table} as q where ${partitionOf("q")} = partitions.name and q.state = 0)
+        from partitions where name is not null`,
     ),
     depths: compile(
       query,
-      sql`select lane, count(*) from ${table} where state = ${slot("state")} group by lane order by lane`,
+      sql`select ${partition}, count(*) from ${table} where state = ${slot("state")} group by ${partition} order by ${partition}`,
     ),
   };
 }

@@ -1,4 +1,5 @@
 /** Subscriptions, events, and the queue of their deliveries. */
+import { partitionColumn } from "../logs/queue-entry.ts";
 import type { Migration } from "../migration.ts";
 import { keyedTable, resourceTableV1 } from "../sql/resource-table.ts";
 
@@ -27,7 +28,7 @@ export const delivery: Migration = {
       dialect,
       "deliveries",
       {
-        lane: "text",
+        [partitionColumn]: "text",
         id: "text",
         state: "integer",
         time_us: "integer",
@@ -37,9 +38,15 @@ export const delivery: Migration = {
         tried_us: "integer",
         result: "text",
       },
-      ["lane", "id"],
+      [partitionColumn, "id"],
     ).modifyEnd(dialect.clustered),
-    dialect.query.schema.createIndex("deliveries_due").on("deliveries").columns(["state", "lane", "due_us", "id"]),
-    dialect.query.schema.createIndex("deliveries_time").on("deliveries").columns(["state", "time_us", "id", "lane"]),
+    dialect.query.schema
+      .createIndex("deliveries_due")
+      .on("deliveries")
+      .columns(["state", partitionColumn, "due_us", "id"]),
+    dialect.query.schema
+      .createIndex("deliveries_time")
+      .on("deliveries")
+      .columns(["state", "time_us", "id", partitionColumn]),
   ],
 };

@@ -1,5 +1,6 @@
 /** How subscriptions are delivered to, the attempts of deliveries, and an index that lists those of a subscription. */
 import { sql } from "kysely";
+import { partitionColumn } from "../logs/queue-entry.ts";
 import type { Migration } from "../migration.ts";
 import { resourceTable } from "../sql/resource-table.ts";
 
@@ -14,6 +15,6 @@ export const deliverySettings: Migration = {
     dialect.query.schema
       .createIndex("deliveries_partition")
       .on("deliveries")
-      .columns(["lane", "state", "time_us", "id"]),
+      .columns([partitionColumn, "state", "time_us", "id"]),
   ],
 };

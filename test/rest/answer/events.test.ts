@@ -8,7 +8,7 @@ import { setImmediate } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createRestHandler, fromRouter, type RestOptions } from "../../../src/rest/index.ts";
-import { http1Client, http2Client, laneClient } from "../../http/clients.ts";
+import { fastPathClient, http1Client, http2Client } from "../../http/clients.ts";
 import { type Any, library } from "../fixture.ts";
 
 const accept = "text/event-stream";
@@ -47,7 +47,7 @@ const end = "id: end\nevent: end\ndata: {}\n\n";
 describe.each([
   ["HTTP/1.1", http1Client],
   ["HTTP/2", http2Client],
-  ["HTTP/2, fast path", laneClient],
+  ["HTTP/2, fast path", fastPathClient],
 ] as const)("over %s", (_, createClient) => {
   test("have ids, the time to ask again, and an end", async () => {
     const { call } = await clientOf(counted, {}, createClient);

@@ -4,8 +4,8 @@ import type pg from "pg";
 import type { ReadingCall } from "../../long-queries.ts";
 import { ConflictError, StatementTimeoutError } from "../../sql/errors.ts";
 import type { SqlConnection, Statement, Values } from "../../sql/statement.ts";
+import type { ConnectionLimiter } from "./connection-limiter.ts";
 import { endsConnection, translated } from "./errors.ts";
-import type { Lane } from "./lane.ts";
 import { Cancellation, type ConnectionPool, stopStatement } from "./pool.ts";
 import { gather, send } from "./statements.ts";
 
@@ -39,7 +39,7 @@ interface Shared {
  */
 export class SharedConnection implements SqlConnection {
   readonly #pool: ConnectionPool;
-  readonly #alone: Lane;
+  readonly #alone: ConnectionLimiter;
   readonly #shared = new Set<Shared>();
   /** The texts of statements that begin alone, and until when. */
   readonly #slow = new Map<string, number>();
@@ -47,7 +47,7 @@ export class SharedConnection implements SqlConnection {
   #check: NodeJS.Timeout | undefined;
 
   /** @param alone bounds the connections for statements that run alone. */
-  constructor(pool: ConnectionPool, alone: Lane) {
+  constructor(pool: ConnectionPool, alone: ConnectionLimiter) {
     this.#pool = pool;
     this.#alone = alone;
   }

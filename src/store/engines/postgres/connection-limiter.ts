@@ -3,19 +3,19 @@ import { FairQueue, nobody, type WorkPayer } from "../../../fairness/index.ts";
 import { OverloadError } from "../../sql/errors.ts";
 
 /** How much may run and wait. */
-export interface LaneLimits {
+export interface ConnectionLimits {
   readonly running: number;
   readonly waiting: number;
   readonly waitMs: number;
 }
 
 /** One kind of work. */
-export class Lane {
-  readonly #limits: LaneLimits;
+export class ConnectionLimiter {
+  readonly #limits: ConnectionLimits;
   readonly #waiting = new FairQueue<() => void>();
   #running = 0;
 
-  constructor(limits: LaneLimits) {
+  constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
 
