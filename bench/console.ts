@@ -104,7 +104,9 @@ async function interactive(page: Page, selector: string, count: number): Promise
   })`);
 }
 
-/** Scrolls through the page with the wheel. Returns the length of the longest task in milliseconds; 0 if none was long. */
+/**
+ * Scrolls through the page with the wheel. Returns the length of the longest task in milliseconds; 0 if none was long.
+ */
 async function longestWhileScrolling(page: Page): Promise<number> {
   await begin(page);
   await page.mouse.move(700, 500);

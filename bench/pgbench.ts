@@ -1,6 +1,6 @@
 /**
- * The platform on PostgreSQL against pgbench on the same database: a select of one row, of 50 rows with their total, and a
- * bare insert, each prepared. Ratios of rates, measured in turns.
+ * The platform on PostgreSQL against pgbench on the same database: a select of one row, of 50 rows with their total,
+ * and a bare insert, each prepared. Ratios of rates, measured in turns.
  */
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";

@@ -15,7 +15,8 @@ Version 2.0, is in the file LICENSE of this package.`;
  * A plugin that writes `THIRD-PARTY-LICENSES.txt`: each licence file and each comment about copyright that a source
  * file begins with, with the packages it is of. Errors: a package has neither.
  * @param withoutText packages that have neither, of which the file names the license that they declare.
- * @param others modules of bundles that go with this one, as {@link collectModules} adds them before this one is written.
+ * @param others modules of bundles that go with this one, as {@link collectModules} adds them before this one is
+ * written.
  */
 export function thirdPartyLicenses(
   withoutText: readonly string[] = [],

@@ -1,5 +1,5 @@
-// Lays the third-party .proto files the contract imports into `.proto-deps`, a git-ignored second module of buf.yaml, so
-// that buf needs no network. All come from installed npm packages: most are copied, `buf/validate/validate.proto` is
+// Lays the third-party .proto files the contract imports into `.proto-deps`, a git-ignored second module of buf.yaml,
+// so that buf needs no network. All come from installed npm packages: most are copied, `buf/validate/validate.proto` is
 // printed from the descriptor its package ships. Usage: node proto/deps.mjs
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

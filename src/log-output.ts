@@ -76,9 +76,9 @@ export function joinedLines(to: 1 | 2, delayMs: number): { write(line: string): 
 }
 
 /**
- * A descriptor whose writes do not wait. A terminal or a pipe is opened once more, because other processes share the mode
- * of the descriptor, and libuv changes it in each process that it starts. Where that is not possible, Node's stream
- * changes the mode of a pipe or a socket. A file is never waited for.
+ * A descriptor whose writes do not wait. A terminal or a pipe is opened once more, because other processes share the
+ * mode of the descriptor, and libuv changes it in each process that it starts. Where that is not possible, Node's
+ * stream changes the mode of a pipe or a socket. A file is never waited for.
  */
 function openWithoutWaiting(to: 1 | 2): number {
   try {

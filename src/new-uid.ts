@@ -7,7 +7,9 @@ const tickMs = 16;
 /** The seed of predictable uids, and how many were made of it below each parent; undefined: uids are random. */
 let seeded: { readonly seed: number; readonly made: Map<string, number> } | undefined;
 
-/** Makes uids predictable from now on: the n-th below a parent is always the same for a seed. Undefined: random again. */
+/**
+ * Makes uids predictable from now on: the n-th below a parent is always the same for a seed. Undefined: random again.
+ */
 export function seedUids(seed: number | undefined): void {
   seeded = seed === undefined ? undefined : { seed, made: new Map() };
 }

@@ -153,8 +153,8 @@ export function packageKind({ type, namespace, qualifiers }: PackageUrl): Packag
  *
  * - The types, which must be known.
  * - The namespaces. A package of a distribution without namespace matches any.
- * - The releases, if both are known: one must include the other (`alpine-3.19` and `alpine-3.19.1`). The distribution may
- *   be left out (`3.19.1`).
+ * - The releases, if both are known: one must include the other (`alpine-3.19` and `alpine-3.19.1`). The distribution
+ *   may be left out (`3.19.1`).
  */
 export function isSameKind(a: PackageKind, b: PackageKind): boolean {
   if (a.type === "" || a.type !== b.type) return false;

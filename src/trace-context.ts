@@ -26,7 +26,9 @@ const maxMembers = 32;
 /** Header fields by lower-case name. */
 type Fields = Pick<Headers, "get">;
 
-/** The context that a request carries; undefined without a valid one. `kept`: names of the baggage's members to keep. */
+/**
+ * The context that a request carries; undefined without a valid one. `kept`: names of the baggage's members to keep.
+ */
 export function readTraceContext(header: Fields, kept: readonly string[] = []): TraceContext | undefined {
   const traceparent = header.get("traceparent");
   if (traceparent === null) return undefined;

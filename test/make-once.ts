@@ -15,8 +15,8 @@ export function nameRun(): void {
 const patience = 6000;
 
 /**
- * Returns a folder with what `make` puts there. It blocks the process until that is done. Errors: those of `make`, after
- * which the next caller tries.
+ * Returns a folder with what `make` puts there. It blocks the process until that is done. Errors: those of `make`,
+ * after which the next caller tries.
  */
 export function makeOnce(name: string, make: (folder: string) => void): string {
   const folder = join(process.env.TEST_RUN!, name);

@@ -1,6 +1,6 @@
 /**
- * Removes rows that have ended once a minute, a few at a time, so that nothing waits for it. Several servers may do so on
- * one database.
+ * Removes rows that have ended once a minute, a few at a time, so that nothing waits for it. Several servers may do so
+ * on one database.
  */
 import { setTimeout } from "node:timers/promises";
 import type { Expiring, TableBound } from "../services/index.ts";

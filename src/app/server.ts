@@ -49,8 +49,8 @@ export interface RunningServer {
   /** A token of the platform's own for an identity. */
   mintToken(identityUid: string, ttlSeconds: number): Promise<string>;
   /**
-   * Becomes unready, serves on for the drain delay, and stops listening. Idle connections have the drain delay once more,
-   * calls in flight 10 s. Then it closes the database.
+   * Becomes unready, serves on for the drain delay, and stops listening. Idle connections have the drain delay once
+   * more, calls in flight 10 s. Then it closes the database.
    */
   stop(): Promise<void>;
 }

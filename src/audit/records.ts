@@ -145,8 +145,8 @@ export interface AuditPage {
 }
 
 /**
- * Reads a page of records. It looks at 1000 records behind those that it skips, so that it may have fewer, or none, while
- * there are others behind it.
+ * Reads a page of records. It looks at 1000 records behind those that it skips, so that it may have fewer, or none,
+ * while there are others behind it.
  */
 export async function listAudit(
   session: ReadSession,
@@ -172,7 +172,9 @@ export async function listAudit(
   return { lines, last: undefined };
 }
 
-/** How many records there are. `isEstimated`: at least so many; only the newest 1000 that an index finds are counted. */
+/**
+ * How many records there are. `isEstimated`: at least so many; only the newest 1000 that an index finds are counted.
+ */
 export async function countAudit(
   session: ReadSession,
   filter: AuditFilter,
@@ -230,8 +232,8 @@ export function isSelected(line: AuditLine, { caller, method, scope, code, reque
 }
 
 /**
- * Whether a record is about `scope` or what is below it, or of an identity there that called outside of its group, in its
- * own organisation or in none.
+ * Whether a record is about `scope` or what is below it, or of an identity there that called outside of its group, in
+ * its own organisation or in none.
  */
 function belongsAt({ scope: at, resource, caller }: AuditRecord, scope: string): boolean {
   const about = at === "" || covers(at, resource) ? resource : at;

@@ -1,6 +1,6 @@
 /**
- * Who acts in an organisation. The identities of a caller may live in several, and none of them learns of the others. So
- * the audit log and the events of an organisation name as actor, in this order:
+ * Who acts in an organisation. The identities of a caller may live in several, and none of them learns of the others.
+ * So the audit log and the events of an organisation name as actor, in this order:
  *
  * 1. the identity whose grant allowed the call;
  * 2. the oldest identity of the caller in the organisation;
@@ -18,8 +18,8 @@ import type { Claims } from "./tokens/token.ts";
 export type Author = Pick<Caller, "subject" | "email"> & { readonly claims: Readonly<Claims> };
 
 /**
- * The uid that acts at a scope. `capabilities`: what the call needed there. "" for a call about no organisation: then it
- * is the subject of the caller.
+ * The uid that acts at a scope. `capabilities`: what the call needed there. "" for a call about no organisation: then
+ * it is the subject of the caller.
  */
 export function actorAt(
   { caller, grants }: Authority,

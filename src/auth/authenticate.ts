@@ -2,16 +2,16 @@
  * `Authorization: Bearer <token>` (RFC 6750) → {@link Caller}.
  *
  * A platform token names an identity by its uid, or a principal (`principal.ts`). A token of another issuer speaks for
- * every identity whose rule it matches and trusts the keys that verified it, and for the user of identity providers with
- * its issuer and one of its audiences as client. Steps:
+ * every identity whose rule it matches and trusts the keys that verified it, and for the user of identity providers
+ * with its issuer and one of its audiences as client. Steps:
  *
  * 1. Verify its signature (`verification.ts`). No pattern is matched.
  * 2. Check its times.
  * 3. Match the rules of the identities of that issuer and the audiences of its providers (`speaker.ts`).
  *
- * Verified tokens are cached for at most ten minutes, with what they speak for until an identity or provider changes. So
- * a deleted identity, a changed rule or a revoked key takes effect on the next call, and a refused token costs nothing
- * more. Tokens that speak for nobody are cached apart, so that they cannot evict others.
+ * Verified tokens are cached for at most ten minutes, with what they speak for until an identity or provider changes.
+ * So a deleted identity, a changed rule or a revoked key takes effect on the next call, and a refused token costs
+ * nothing more. Tokens that speak for nobody are cached apart, so that they cannot evict others.
  */
 
 import { type Awaitable, both, chain, tryChain } from "../awaitable.ts";
@@ -112,8 +112,8 @@ interface Attempt {
   readonly provider: string | undefined;
   readonly place: string | undefined;
   /**
-   * Whether it is looked up if the issuer publishes the key, even if nobody asks: what an exchange gives must not depend
-   * on who does.
+   * Whether it is looked up if the issuer publishes the key, even if nobody asks: what an exchange gives must not
+   * depend on who does.
    */
   readonly isExchange: boolean;
   readonly isNew: boolean;

@@ -66,8 +66,8 @@ export function knownCallerOf(values: ContextValues): Caller | undefined {
 }
 
 /**
- * Who calls, for logs and traces, whose reader sees all organisations: the identity of the caller, if it is a single one,
- * else the subject. undefined as for {@link knownCallerOf}.
+ * Who calls, for logs and traces, whose reader sees all organisations: the identity of the caller, if it is a single
+ * one, else the subject. undefined as for {@link knownCallerOf}.
  */
 export function knownCallerNameOf(values: ContextValues): string | undefined {
   const caller = values.get(callerKey);

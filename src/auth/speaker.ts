@@ -64,8 +64,8 @@ export class NotFinal extends TokenRejected {
 export interface Speakers {
   expecting(claims: Principal["claims"], audiences: readonly string[]): Promise<Expecting>;
   /**
-   * `trusts`: whether a static key set has verified the token. Signs its user in. Errors: TokenRejected if it speaks for
-   * nobody.
+   * `trusts`: whether a static key set has verified the token. Signs its user in. Errors: TokenRejected if it speaks
+   * for nobody.
    */
   speaker(
     principal: Omit<Principal, "keys" | "signed">,

@@ -1,6 +1,6 @@
 /**
- * Verification of tokens of other issuers: by keys that identities carry, by the published keys of the issuer, or by the
- * handshake of a client certificate.
+ * Verification of tokens of other issuers: by keys that identities carry, by the published keys of the issuer, or by
+ * the handshake of a client certificate.
  *
  * Before it is verified, a token costs a few index lookups and a limited number of signatures, whatever tenants have
  * stored, and no network traffic unless a rule or provider is about its issuer. The keys are tried in turn of their

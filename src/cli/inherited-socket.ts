@@ -1,4 +1,6 @@
-/** A listening socket that a service manager passes on, `sd_listen_fds(3)`: no connection is refused between servers. */
+/**
+ * A listening socket that a service manager passes on, `sd_listen_fds(3)`: no connection is refused between servers.
+ */
 import { ConfigError } from "../config/index.ts";
 
 /** The descriptor of the first socket that is passed on. */

@@ -5,8 +5,8 @@ import { type Config, ConfigError } from "../config/index.ts";
 import type { Logger } from "../log.ts";
 
 /**
- * Calls `reload` at each SIGHUP. If the program had a terminal that has gone, SIGHUP means that, and stops it as SIGTERM
- * does.
+ * Calls `reload` at each SIGHUP. If the program had a terminal that has gone, SIGHUP means that, and stops it as
+ * SIGTERM does.
  */
 export function onHangUp(reload: () => void): void {
   const hadTerminal = hasTerminal();

@@ -16,8 +16,8 @@ interface StandInFacts {
 }
 
 /**
- * Applies the seed, then writes the ready file. Returns the line for standard output. Errors: CommandFailure if the seed
- * is not applied; those of the file system.
+ * Applies the seed, then writes the ready file. Returns the line for standard output. Errors: CommandFailure if the
+ * seed is not applied; those of the file system.
  */
 export async function prepareStandIn(server: RunningServer, { seed, readyFile }: Config): Promise<string> {
   const { baseUrl, listenUrl, installed, mintToken } = server;

@@ -12,8 +12,8 @@ const openingMs = 30_000;
  * One connection to a server, opened when it is needed. It is used once the server has sent its settings: what speaks
  * HTTP/1.1 alone never does.
  *
- * Not the manager of Connect: it waits without end for a connection that is closed while it opens, and errors of one that
- * breaks early end the process.
+ * Not the manager of Connect: it waits without end for a connection that is closed while it opens, and errors of one
+ * that breaks early end the process.
  */
 export class GrpcSessions implements SessionManager {
   readonly authority: string;

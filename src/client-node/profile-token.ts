@@ -30,8 +30,8 @@ async function existingProfile(name: string): Promise<Profile> {
 
 /**
  * The tokens of a profile, renewed before they expire. Processes that use a profile renew its token one after the
- * other, since a refresh token is used once. Errors: ProfileError if there is no profile, if it is one of another server
- * than the token is for, or if there is nothing to renew it with.
+ * other, since a refresh token is used once. Errors: ProfileError if there is no profile, if it is one of another
+ * server than the token is for, or if there is nothing to renew it with.
  */
 export function profileToken(name: string = defaultProfile): TokenSource {
   let refused: string | undefined;

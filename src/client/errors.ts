@@ -36,7 +36,10 @@ export class PlatformError extends ConnectError {
     return value instanceof ConnectError && "violations" in value;
   }
 
-  /** The reason of its `google.rpc.ErrorInfo`: `RESOURCE_NOT_EMPTY`; the name of the code where it has none: `NOT_FOUND`. */
+  /**
+   * The reason of its `google.rpc.ErrorInfo`: `RESOURCE_NOT_EMPTY`; the name of the code where it has none:
+   * `NOT_FOUND`.
+   */
   get reason(): string {
     return this.findDetails(ErrorInfoSchema)[0]?.reason ?? nameOf(this.code);
   }

@@ -1,6 +1,6 @@
 /**
- * The claims of a JSON Web Token, unverified: for people only, since the server verifies tokens. Empty if they cannot be
- * read.
+ * The claims of a JSON Web Token, unverified: for people only, since the server verifies tokens. Empty if they cannot
+ * be read.
  */
 export function claimsOf(token: string): Readonly<Record<string, unknown>> {
   try {

@@ -35,7 +35,8 @@ export function sendableTokens(source: TokenSource): TokenSource {
 
 /**
  * Calls `use` with a token of the source, and once more if the server refuses the token and the source has another one.
- * Errors: those of `use` and PlatformErrors of the source; its other errors are UNAUTHENTICATED; the reason of the signal.
+ * Errors: those of `use` and PlatformErrors of the source; its other errors are UNAUTHENTICATED; the reason of the
+ * signal.
  */
 export async function withToken<Result>(
   source: TokenSource,

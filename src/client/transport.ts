@@ -18,8 +18,8 @@ export interface TransportOptions {
   /** No token by default. */
   readonly token?: string | TokenSource;
   /**
-   * Milliseconds after which a call with all its attempts fails with DEADLINE_EXCEEDED: at most a day, 0 or Infinity for
-   * no limit, a minute by default. Errors: PlatformError with INVALID_ARGUMENT for anything else.
+   * Milliseconds after which a call with all its attempts fails with DEADLINE_EXCEEDED: at most a day, 0 or Infinity
+   * for no limit, a minute by default. Errors: PlatformError with INVALID_ARGUMENT for anything else.
    */
   readonly timeoutMs?: number;
   /** How calls are sent: by the Connect protocol and `fetch` by default. */

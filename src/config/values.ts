@@ -1,6 +1,6 @@
 /**
- * The values of settings, and the parsers of their texts. Errors of these: an Error whose message follows the name of the
- * setting.
+ * The values of settings, and the parsers of their texts. Errors of these: an Error whose message follows the name of
+ * the setting.
  */
 import { readFileSync } from "node:fs";
 import type { LogFormat, LogLevel } from "../log.ts";

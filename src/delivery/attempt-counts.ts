@@ -1,4 +1,7 @@
-/** Counts the attempts of this process to deliver, and the deliveries that wait. No label has a value of a tenant's choice. */
+/**
+ * Counts the attempts of this process to deliver, and the deliveries that wait. No label has a value of a tenant's
+ * choice.
+ */
 import type { Database } from "../store/index.ts";
 import { deliveriesQueue, fanOutPartition } from "./deliveries.ts";
 import type { Attempt } from "./sink.ts";

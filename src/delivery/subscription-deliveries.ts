@@ -43,9 +43,9 @@ export interface DeliveryPart {
 }
 
 /**
- * Reads a page of the deliveries of a subscription. `last`: where the next page begins; undefined if there is none. With
- * a type it looks at 1000 deliveries behind those that it skips, so that it may have fewer, or none, while there are
- * others behind it.
+ * Reads a page of the deliveries of a subscription. `last`: where the next page begins; undefined if there is none.
+ * With a type it looks at 1000 deliveries behind those that it skips, so that it may have fewer, or none, while there
+ * are others behind it.
  */
 export async function listDeliveries(
   session: ReadSession,

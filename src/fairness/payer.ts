@@ -15,8 +15,8 @@ export const nobody: WorkPayer = { account: "", caller: "" };
 /** The payer of all calls with one token. */
 export interface Payer extends WorkPayer {
   /**
-   * uid of the organisation that its last call was about, if it holds a grant there, else {@link caller}; "" when a call
-   * was refused because the token has no caller.
+   * uid of the organisation that its last call was about, if it holds a grant there, else {@link caller}; "" when a
+   * call was refused because the token has no caller.
    */
   account: string;
   /** The principal, or the identity that its token names. */

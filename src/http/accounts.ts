@@ -5,7 +5,8 @@
  * in debt.
  *
  * A handler is charged from its beginning until another begins or the round ends, so with what its promises do at once.
- * What the loop does later, for handlers that wait for a database, is charged to the accounts of all handlers under way.
+ * What the loop does later, for handlers that wait for a database, is charged to the accounts of all handlers under
+ * way.
  */
 import { FairQueue, type WorkPayer } from "../fairness/index.ts";
 
@@ -140,7 +141,10 @@ export class Accounts {
   /** Whom the time since {@link #sinceMs} is charged to. */
   #charged: Payer | undefined;
   #sinceMs = 0;
-  /** When debts were reckoned, what the thread had used and how long the loop had been idle by then, and what has been charged since. */
+  /**
+   * When debts were reckoned, what the thread had used and how long the loop had been idle by then, and what has been
+   * charged since.
+   */
   #reckonedMs = performance.now();
   #cpuMs = threadCpuMs();
   #idleMs = performance.eventLoopUtilization().idle;

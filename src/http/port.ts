@@ -83,7 +83,8 @@ export interface OnePortOptions {
   /** Called before a request is answered that may have been sent after the last call. */
   onRead?(): void;
   /**
-   * The body, JSON text, of a response by the port itself: 400, 408, 413, 417, 431, 503 and, for a handler that throws, 500.
+   * The body, JSON text, of a response by the port itself: 400, 408, 413, 417, 431, 503 and, for a handler that throws,
+   * 500.
    */
   refusalBody(httpStatus: number): string;
   /** Answers a request on HTTP/2 whose header is too large, and not all known; false, and by default: with 431. */
@@ -134,8 +135,8 @@ export interface OnePort {
   /** Changes {@link PortLimits.maxWaitMs}. */
   setMaxWait(ms: number): void;
   /**
-   * From now on each response on HTTP/1.1 says `connection: close`, and ends its connection. New connections are served:
-   * only of use where somebody else accepts them afterwards.
+   * From now on each response on HTTP/1.1 says `connection: close`, and ends its connection. New connections are
+   * served: only of use where somebody else accepts them afterwards.
    */
   drain(): void;
   /**

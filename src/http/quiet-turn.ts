@@ -8,8 +8,8 @@ const quietTurnMs = 0.2;
 const quietPart = 0.005;
 
 /**
- * Waits for a turn of the event loop in which nothing comes. Each turn accepts one connection of the queue, and reads the
- * requests that have come. `accepted` counts the connections; after `maxTurns` it waits no longer.
+ * Waits for a turn of the event loop in which nothing comes. Each turn accepts one connection of the queue, and reads
+ * the requests that have come. `accepted` counts the connections; after `maxTurns` it waits no longer.
  */
 export async function quietTurn(accepted: () => number, maxTurns: number): Promise<void> {
   await setImmediate(); // the rest of this turn

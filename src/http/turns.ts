@@ -15,8 +15,9 @@
  * Turns.pause} between its steps, and goes on when it is its turn again.
  *
  * When an account has waited for longer than `maxWaitMs`, its requests that come are refused; when any has, those of
- * all accounts that have at least half of the largest debt. Refusing takes little of a round, however often refused clients ask
- * again; the requests to be refused wait for that, too, and are served if the others have been served before.
+ * all accounts that have at least half of the largest debt. Refusing takes little of a round, however often refused
+ * clients ask again; the requests to be refused wait for that, too, and are served if the others have been served
+ * before.
  */
 import { type Account, Accounts, type Payer, type Waiting } from "./accounts.ts";
 import type { PayerSource } from "./payers.ts";
@@ -34,7 +35,9 @@ const refusalMs = 0.5;
 const patienceMs = 20;
 /** Maximum number of handlers that one connection begins in one round and that have not answered. */
 const maxBurst = 16;
-/** How long nobody is resumed where all who wait are in debt and have handlers under way, unless one of these answers. */
+/**
+ * How long nobody is resumed where all who wait are in debt and have handlers under way, unless one of these answers.
+ */
 const pauseMs = 5;
 
 const everybody: Payer = { account: "everybody", caller: "", isKnown: true };

@@ -10,8 +10,8 @@ export function isRead(request: PortRequest): boolean {
 
 /**
  * The body that a middleware such as `express.json()` has read and left in `body`: bytes, text, or parsed JSON.
- * `mustBeExact`: parsed JSON will not do. Errors: INTERNAL if there is none; INVALID_ARGUMENT for a number that may have
- * been rounded when it was parsed.
+ * `mustBeExact`: parsed JSON will not do. Errors: INTERNAL if there is none; INVALID_ARGUMENT for a number that may
+ * have been rounded when it was parsed.
  */
 export function readBefore(request: PortRequest, mustBeExact: boolean): Uint8Array {
   const { body } = request as PortRequest & { body?: unknown };

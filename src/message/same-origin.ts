@@ -2,8 +2,8 @@
 import { type HttpRequest, headerOf } from "./message.ts";
 
 /**
- * Whether a request comes from a page of its own origin, or from no browser. `hosts`: those of the server besides the one
- * that the request names, because a proxy may pass on another than the browser asked for.
+ * Whether a request comes from a page of its own origin, or from no browser. `hosts`: those of the server besides the
+ * one that the request names, because a proxy may pass on another than the browser asked for.
  */
 export function isOfSameOrigin(request: HttpRequest, hosts: readonly string[] = []): boolean {
   const site = headerOf(request, "sec-fetch-site");

@@ -1,9 +1,9 @@
 /**
  * metrics: what a server measures about itself, and its form for Prometheus.
  *
- * A module that counts keeps plain numbers and knows nothing of this one. Whoever composes the server registers here how
- * they are read ({@link Metrics.add}); they are read when they are asked for. The names are those of OpenTelemetry's
- * semantic conventions where it has one, else they begin with `platform.`; docs/metrics.md lists all.
+ * A module that counts keeps plain numbers and knows nothing of this one. Whoever composes the server registers here
+ * how they are read ({@link Metrics.add}); they are read when they are asked for. The names are those of
+ * OpenTelemetry's semantic conventions where it has one, else they begin with `platform.`; docs/metrics.md lists all.
  *
  * Promises: measuring a call allocates nothing ({@link CallMetrics}). However tenants use the server, there are at most
  * 2,000 series ({@link SeriesLimit}); no label has a value that a tenant chose, except uids of subscriptions, of which

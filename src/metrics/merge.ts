@@ -3,8 +3,8 @@ import type { Metric } from "./registry.ts";
 import { summed } from "./series.ts";
 
 /**
- * Adds up counters, histograms and upDownCounters. Each gauge keeps the number of its worker in the label `worker`. What
- * ended workers had counted stays.
+ * Adds up counters, histograms and upDownCounters. Each gauge keeps the number of its worker in the label `worker`.
+ * What ended workers had counted stays.
  */
 export class WorkerTotals {
   readonly #last = new Map<number, readonly Metric[]>();

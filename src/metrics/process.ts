@@ -11,8 +11,8 @@ import type { Metrics } from "./registry.ts";
 /** How often the delay is measured. It is part of what Node reports. */
 const resolutionMs = 20;
 /**
- * How long, and how often, collections are observed. Node makes an object of each, with accessors that it builds anew: at
- * 60 collections a second that takes 5 % of the throughput.
+ * How long, and how often, collections are observed. Node makes an object of each, with accessors that it builds anew:
+ * at 60 collections a second that takes 5 % of the throughput.
  */
 const gcSampleMs = 1000;
 const gcSampleEveryMs = 10_000;

@@ -53,8 +53,8 @@ export function tagOf({ name }: DescService): string {
 }
 
 /**
- * The ids of operations: the name of the method, with that of its service where several services have the same, and with
- * the verb or the number of an additional binding.
+ * The ids of operations: the name of the method, with that of its service where several services have the same, and
+ * with the verb or the number of an additional binding.
  */
 export function operationIds(bindings: readonly Binding[]): Map<Binding, string> {
   const methods = new Set(bindings.map(({ method }) => method));

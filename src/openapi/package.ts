@@ -20,8 +20,8 @@ export interface OpenApiOptions extends Pick<DocumentOptions, "servers" | "secur
 export type ServedOptions = RestForm & Pick<RestOptions, "services">;
 
 /**
- * Makes the OpenAPI 3.1 document of the API that `createRestHandler` serves with the same options. It lacks what OpenAPI
- * cannot express, which is custom HTTP methods, and what `rewriteAnswer` changes.
+ * Makes the OpenAPI 3.1 document of the API that `createRestHandler` serves with the same options. It lacks what
+ * OpenAPI cannot express, which is custom HTTP methods, and what `rewriteAnswer` changes.
  *
  * Generated code has no comments of proto files, so that operations have no descriptions. Descriptors from a set with
  * source info (`buf build -o api.binpb`, `createFileRegistry`) have them.

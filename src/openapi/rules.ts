@@ -19,7 +19,9 @@ export interface ValueRules {
 /** Those of a value without rules. */
 export const noRules: ValueRules = { keywords: {}, notes: [] };
 
-/** The rules of a field; of a repeated field those of the list, with `items`, and of a map with those of its entries. */
+/**
+ * The rules of a field; of a repeated field those of the list, with `items`, and of a map with those of its entries.
+ */
 export function rulesOf(field: DescField): ValueRules {
   const { keywords, notes } = hasOption(field, fieldOption) ? optionRules(field) : noRules;
   return { keywords: { ...rangeOf(field), ...keywords }, notes };

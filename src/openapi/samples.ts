@@ -22,7 +22,9 @@ export interface GrpcAddress {
   readonly isSecure: boolean;
 }
 
-/** Adds samples to the operations of a document, in place. They are found by the RPC that their description ends with. */
+/**
+ * Adds samples to the operations of a document, in place. They are found by the RPC that their description ends with.
+ */
 export function addGrpcSamples(document: ReadDocument, services: readonly DescService[], address: GrpcAddress): void {
   const methods = new Map<string, DescMethod>(
     services.flatMap((service) => service.methods.map((method) => [`${service.typeName}/${method.name}`, method])),

@@ -1,7 +1,7 @@
 /**
- * Limits the calls under way. A call that is answered at once, as a read on SQLite is, does not count: it is over before
- * another begins. A call whose deadline has passed counts until its handler ends. At the limit, those of whom most calls
- * are under way are refused.
+ * Limits the calls under way. A call that is answered at once, as a read on SQLite is, does not count: it is over
+ * before another begins. A call whose deadline has passed counts until its handler ends. At the limit, those of whom
+ * most calls are under way are refused.
  */
 import type { CallInterceptor, CallRequest } from "../call/index.ts";
 import { unavailable } from "../errors.ts";

@@ -1,6 +1,6 @@
 /**
- * A full synchronization: reads the given repositories, or all of the catalog, with all their tags, and what the registry
- * has of the bills of materials of the images that these name.
+ * A full synchronization: reads the given repositories, or all of the catalog, with all their tags, and what the
+ * registry has of the bills of materials of the images that these name.
  *
  * What cannot be read is reported as refused, with the reason, and skipped. What the registry no longer has is reported
  * as gone; it is removed only on request, and only if the list that lacks it was read completely.

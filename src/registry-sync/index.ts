@@ -1,6 +1,6 @@
 /**
- * registry-sync: keeps the repositories and tags of a container registry as repos and tags of a group, with the packages
- * of their images (`sboms.ts`), by notifications from the registry (`endpoint.ts`) and by reading all of it
+ * registry-sync: keeps the repositories and tags of a container registry as repos and tags of a group, with the
+ * packages of their images (`sboms.ts`), by notifications from the registry (`endpoint.ts`) and by reading all of it
  * (`full-sync.ts`).
  *
  * Notifications are only hints: what is written is what the registry answers when it is read. Changes go through the

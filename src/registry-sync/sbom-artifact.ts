@@ -1,4 +1,7 @@
-/** Reads the packages in an artifact of a registry: in an attestation manifest, or in the documents that cosign attaches. */
+/**
+ * Reads the packages in an artifact of a registry: in an attestation manifest, or in the documents that cosign
+ * attaches.
+ */
 import type { Awaitable } from "../awaitable.ts";
 import {
   type ContainerRegistry,

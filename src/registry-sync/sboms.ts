@@ -10,8 +10,8 @@
  * Each belongs to the digest that it is about: that of an index, or of the manifest of one platform. The packages of a
  * tag are those of both (`image-packages.ts`).
  *
- * What was read is remembered by its digest, in the row of the image, and is not read again. So an unchanged image costs
- * one request for its referrers, and none in a registry without the referrers API: the tags are stored already.
+ * What was read is remembered by its digest, in the row of the image, and is not read again. So an unchanged image
+ * costs one request for its referrers, and none in a registry without the referrers API: the tags are stored already.
  * Signatures are not verified.
  */
 

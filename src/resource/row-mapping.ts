@@ -135,8 +135,8 @@ export function etagOf(row: Row): string {
 }
 
 /**
- * The entity tag of a message that does not only depend on its row. `variant`, a word, says what else it depends on. As a
- * condition of a change it is that of the row: nothing that somebody wrote is lost.
+ * The entity tag of a message that does not only depend on its row. `variant`, a word, says what else it depends on. As
+ * a condition of a change it is that of the row: nothing that somebody wrote is lost.
  */
 export function variantOfEtag(etag: string, variant: string): string {
   return `${etag.slice(0, -1)}-${variant}"`;

@@ -52,7 +52,8 @@ export interface BindingOptions {
   /** A binding that cannot be served: an error that names all of them, or left out; default `refuse`. */
   readonly invalidBindings?: "refuse" | "skip" | undefined;
   /**
-   * Takes what is not served: a method whose paths answer UNIMPLEMENTED or, with `template`, a binding that is left out.
+   * Takes what is not served: a method whose paths answer UNIMPLEMENTED or, with `template`, a binding that is left
+   * out.
    */
   onSkipped?(method: DescMethod, reason: string, template?: string): void;
 }

@@ -41,7 +41,9 @@ const maxPathLength = 100;
 /** What separates names in a path. A `json_name` may contain it. */
 const separators = /[.[\]]/;
 
-/** Reads `claimMatch.subject` or `labels[env]`; undefined where a name is unknown, or a path of more than 100 fields. */
+/**
+ * Reads `claimMatch.subject` or `labels[env]`; undefined where a name is unknown, or a path of more than 100 fields.
+ */
 export function parseFieldPath(input: DescMessage, text: string): TextPath | undefined {
   const path: DescField[] = [];
   let message: DescMessage | undefined = input;
@@ -102,7 +104,9 @@ export function oneofsAlong(path: FieldPath): [oneof: string, member: string][] 
   });
 }
 
-/** The member of a oneof that excludes a path. `members`: those given before, by oneof; the ones of the path are added. */
+/**
+ * The member of a oneof that excludes a path. `members`: those given before, by oneof; the ones of the path are added.
+ */
 export function otherMember(path: FieldPath, members: Map<string, string>): string | undefined {
   for (const [oneof, member] of oneofsAlong(path)) {
     const given = members.get(oneof) ?? member;

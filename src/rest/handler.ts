@@ -33,7 +33,8 @@ const unknownPath = { kind: "unknown path" } as const;
 
 /**
  * Builds the handler for all annotated methods.
- * Errors: Error that names the methods, for annotations that cannot be served (see `index.ts`), unless they are skipped.
+ * Errors: Error that names the methods, for annotations that cannot be served (see `index.ts`), unless they are
+ * skipped.
  */
 export function createRestHandler(given: RestOptions): RestHandler {
   const services = [...given.services];

@@ -4,9 +4,9 @@ import { type HttpRule, HttpSchema } from "../../gen/google/api/http_pb.ts";
 
 /**
  * The rules that select the methods, given by full name. A selector is a list of patterns as in
- * google/api/documentation.proto; of several rules for a method, the last counts. Patterns for methods of other services
- * are skipped. `httpRules`: google.api.Http in JSON. `problems`: rules without a selector, or for a method that its
- * service does not have.
+ * google/api/documentation.proto; of several rules for a method, the last counts. Patterns for methods of other
+ * services are skipped. `httpRules`: google.api.Http in JSON. `problems`: rules without a selector, or for a method
+ * that its service does not have.
  */
 export function selectRules(
   methods: ReadonlyMap<string, DescMethod>,

@@ -69,7 +69,8 @@ export interface RestOptions extends BindingOptions {
   answerHeaders?(request: HttpRequest): OutgoingHttpHeaders;
   /**
    * The name under which a field of the request header is passed to the call; undefined for not at all. Fields of the
-   * connection, of the content and of the protocols gRPC and Connect are never passed. Default: all others, as they are.
+   * connection, of the content and of the protocols gRPC and Connect are never passed. Default: all others, as they
+   * are.
    */
   readonly requestHeader?: HeaderMatcher | undefined;
   /** The name under which a header or trailer field of the call is sent to the client; undefined for not at all. */

@@ -22,9 +22,9 @@ interface Route {
 }
 
 /**
- * The transport and the services of the routes that Connect's adapters take, as options of `createRestHandler`. Handlers
- * get the context values of the request. Other options of the routes concern the protocols of Connect. A gate runs when
- * the request has been read.
+ * The transport and the services of the routes that Connect's adapters take, as options of `createRestHandler`.
+ * Handlers get the context values of the request. Other options of the routes concern the protocols of Connect. A gate
+ * runs when the request has been read.
  */
 export function fromRouter(
   routes: (router: ConnectRouter) => unknown,

@@ -1,6 +1,6 @@
 /**
- * scim: provisioning of users and groups by the client of an identity provider, over SCIM 2.0 (RFC 7643, RFC 7644). Calls
- * are those of `pipeline`: limited, counted, logged and recorded as others are. What one request costs is bounded
+ * scim: provisioning of users and groups by the client of an identity provider, over SCIM 2.0 (RFC 7643, RFC 7644).
+ * Calls are those of `pipeline`: limited, counted, logged and recorded as others are. What one request costs is bounded
  * (`limits.ts`).
  *
  * The grammar of filters and PATCH are our own. Of the libraries of npm, scim-patch lets a path change the prototype of

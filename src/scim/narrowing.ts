@@ -68,7 +68,10 @@ export function mentions(filter: Filter, paths: RegExp): number {
   }
 }
 
-/** The id that a filter demands among the members of a group or the groups of a user, if it asks for nothing else of them. */
+/**
+ * The id that a filter demands among the members of a group or the groups of a user, if it asks for nothing else of
+ * them.
+ */
 export function demandedId(type: ResourceType, filter: Filter): string | undefined {
   const list = type.id === "Group" ? "members" : "groups";
   const equalities = equalitiesOf(type, filter);

@@ -43,7 +43,9 @@ class Patch {
     } else this.#applyAt(op, this.#paths.parse(path), value);
   }
 
-  /** An operation without a path: its value names the attributes. Those that do not exist are left out, as in a POST. */
+  /**
+   * An operation without a path: its value names the attributes. Those that do not exist are left out, as in a POST.
+   */
   #applyWhole(op: Operation["op"], value: unknown): void {
     if (op === "remove") throw new ScimError(400, "remove needs a path", "noTarget");
     if (!isObject(value))
@@ -210,8 +212,8 @@ function withSub(item: Json | undefined, name: string, value: unknown): Json | u
 }
 
 /**
- * Values by what they are known by: `value` and `type`, or `value` alone where one of two has no type, or the whole where
- * they have no value.
+ * Values by what they are known by: `value` and `type`, or `value` alone where one of two has no type, or the whole
+ * where they have no value.
  */
 class Values {
   readonly #indexes = new Map<string, number>();

@@ -58,8 +58,8 @@ export function named(attributes: readonly Attribute[] | undefined, name: string
 }
 
 /**
- * The attributes of a resource that a client may write, without those that have no value. A name may have the URN of its
- * schema before it, and a sub-attribute behind it. Errors: ScimError for a value of another type.
+ * The attributes of a resource that a client may write, without those that have no value. A name may have the URN of
+ * its schema before it, and a sub-attribute behind it. Errors: ScimError for a value of another type.
  */
 export function readResource(type: ResourceType, given: unknown): Json {
   checkSchemas(given);
@@ -97,7 +97,9 @@ export function checkSchemas(given: unknown): void {
     throw new ScimError(400, "schemas must be a list of strings", "invalidSyntax");
 }
 
-/** Checks a resource before it is stored. Errors: ScimError for a required attribute without a value, or for its size. */
+/**
+ * Checks a resource before it is stored. Errors: ScimError for a required attribute without a value, or for its size.
+ */
 export function checkResource({ schema }: ResourceType, resource: Json): void {
   for (const { name, required } of schema.attributes) {
     if (required === true && (resource[name] === undefined || resource[name] === ""))

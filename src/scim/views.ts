@@ -42,7 +42,10 @@ export class Views {
     }
   }
 
-  /** What other entries tell of one: the members of a group, the groups of a user. `only`: whether this one is among them. */
+  /**
+   * What other entries tell of one: the members of a group, the groups of a user. `only`: whether this one is among
+   * them.
+   */
   async others(type: ResourceType, { uid }: Entry, only?: string): Promise<Json> {
     const session = this.#session;
     if (only !== undefined) {

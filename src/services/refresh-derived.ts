@@ -40,7 +40,8 @@ export async function refreshDerived(database: Database, { feeds, versions }: De
 }
 
 /**
- * What {@link refreshDerived} will change that consumers see, in a database with tables, of this schema or an older one.
+ * What {@link refreshDerived} will change that consumers see, in a database with tables, of this schema or an older
+ * one.
  */
 export async function derivedChanges(session: ReadSession): Promise<readonly string[]> {
   const { feeds } = await readState(session);

@@ -40,10 +40,10 @@ export interface Database {
   /**
    * Runs `body` in a transaction and returns its result once the transaction is durable. When `body` throws, the
    * transaction is rolled back. `body` may run more than once. Other transactions may wait for it, so it must wait for
-   * nothing but its session. When the call ends, a transaction that has not started is cancelled, and the next statement
-   * of one that has fails.
-   * Errors: those of the session; that of a limit of rows; ConflictError; OverloadError when too many transactions wait; UnavailableError, with
-   * `isUndecided` when the transaction may have been committed.
+   * nothing but its session. When the call ends, a transaction that has not started is cancelled, and the next
+   * statement of one that has fails.
+   * Errors: those of the session; that of a limit of rows; ConflictError; OverloadError when too many transactions
+   * wait; UnavailableError, with `isUndecided` when the transaction may have been committed.
    */
   transact<T>(body: (session: WriteSession) => Promise<T>, options?: TransactOptions): Promise<T>;
   /** Limits from now on what transactions may add; undefined: nothing. */
@@ -81,8 +81,8 @@ export interface Database {
   /** Compares the counters of totals with the rows, at one moment. Not those of distributed tables. */
   findCounterFaults(): Promise<readonly CounterFault[]>;
   /**
-   * Makes these counters equal the rows, beside running servers. Returns how many were wrong. On SQLite, transactions of
-   * this Database must not run at the same time: they write their counters when several are committed together.
+   * Makes these counters equal the rows, beside running servers. Returns how many were wrong. On SQLite, transactions
+   * of this Database must not run at the same time: they write their counters when several are committed together.
    */
   correctCounters(): Promise<number>;
   /** The server's time, in milliseconds since 1970; undefined where that is the time of this machine. */

@@ -23,8 +23,8 @@
  *
  * Kysely builds the schema and compiles the statements; it runs none of them. Each shape of statement is compiled once,
  * and prepared by the driver. `sql/` has the statements' vocabulary and the interface of a dialect, `rows/` single
- * rows, `lists/` pages and totals, `logs/` logs, counters and queues, `snapshot/` exports and imports, `migrations/` the schema, `engines/` all that
- * differs between databases.
+ * rows, `lists/` pages and totals, `logs/` logs, counters and queues, `snapshot/` exports and imports, `migrations/`
+ * the schema, `engines/` all that differs between databases.
  */
 
 export {

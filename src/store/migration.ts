@@ -28,8 +28,8 @@ export interface Release {
    */
   readonly steps: readonly Migration[];
   /**
-   * What programs of the release before cannot work with. They run by `migrate` of a later release, or when the operator
-   * says that none of those programs is left. A release that has some has steps, too.
+   * What programs of the release before cannot work with. They run by `migrate` of a later release, or when the
+   * operator says that none of those programs is left. A release that has some has steps, too.
    */
   readonly finish: readonly Migration[];
 }

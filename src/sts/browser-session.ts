@@ -1,6 +1,6 @@
 /**
- * Sessions of browsers: with `X-Platform-Session: cookie`, the refresh token is not in the response, but in a cookie that
- * no script reads and that only requests of the same site carry (RFC 6265bis). Nothing but `/sts` reads it.
+ * Sessions of browsers: with `X-Platform-Session: cookie`, the refresh token is not in the response, but in a cookie
+ * that no script reads and that only requests of the same site carry (RFC 6265bis). Nothing but `/sts` reads it.
  *
  * A page of another origin cannot use it: the header needs a preflight, which is never granted for it, and a request
  * whose `Origin` or `Sec-Fetch-Site` tells of another origin is refused.

@@ -34,7 +34,8 @@ export interface StandIn extends AsyncDisposable {
 
 /**
  * Starts a stand-in and waits until it takes calls. The variables `PLATFORM_…` of this process do not reach it. It ends
- * with this process or thread at the latest, however that ends. Errors: a plain Error with what it printed, if it does not start.
+ * with this process or thread at the latest, however that ends. Errors: a plain Error with what it printed, if it does
+ * not start.
  */
 export async function startPlatform(options: StandInOptions = {}): Promise<StandIn> {
   const child = spawn(process.execPath, [fileURLToPath(packageFile("bin/platform.js")), ...argumentsOf(options)], {

@@ -244,8 +244,8 @@ export class Translation {
   }
 
   /**
-   * The path of a field in the older message for one in the newer message: `id` for `uid`; undefined for a field without
-   * counterpart.
+   * The path of a field in the older message for one in the newer message: `id` for `uid`; undefined for a field
+   * without counterpart.
    */
   olderPath(path: string): string | undefined {
     for (const { older, newer, within } of this.pairs) {

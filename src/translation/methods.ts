@@ -92,8 +92,8 @@ export interface MethodTranslations {
   /** A list that is answered whole. */
   list(older: DescMethod, newer: DescMethod, options?: ListOptions): Handler;
   /**
-   * A method of its own. `newer`: the method that succeeds it and whose fields its errors name. A read of something that
-   * is missing answers an empty message.
+   * A method of its own. `newer`: the method that succeeds it and whose fields its errors name. A read of something
+   * that is missing answers an empty message.
    */
   custom(older: DescMethod, newer: DescMethod | undefined, handle: Handler): Handler;
   /** What {@link call} does, for a handler that does more. */

@@ -1,5 +1,6 @@
 /**
- * The order of Arch Linux versions (vercmp(8)): `[epoch:]version[-release]`. Releases compare if both versions have one.
+ * The order of Arch Linux versions (vercmp(8)): `[epoch:]version[-release]`. Releases compare if both versions have
+ * one.
  *
  * Versions are runs of digits and runs of letters. Digits compare as numbers and are greater than letters. Letters
  * compare as texts. Other characters separate runs: a version with fewer of them before a run is less. If one version

@@ -1,6 +1,6 @@
 /**
- * Maven's comparison of two versions: `ComparableVersion` of Maven 3.8 and 3.9. Any text is a version. The comparison is
- * not transitive, so it compares pairs and does not sort; `maven.ts` has the order for lists.
+ * Maven's comparison of two versions: `ComparableVersion` of Maven 3.8 and 3.9. Any text is a version. The comparison
+ * is not transitive, so it compares pairs and does not sort; `maven.ts` has the order for lists.
  */
 import { compareToEnd } from "./parts.ts";
 

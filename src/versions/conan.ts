@@ -1,8 +1,8 @@
 /**
  * The order of Conan 2 versions: `ITEM(.ITEM)*[-PRE-RELEASE][+BUILD]`.
  *
- * Items that are numbers compare as numbers, others as texts. Zeros at the end do not count. A pre-release is before its
- * release, and a version without build metadata before one with it; both compare as versions.
+ * Items that are numbers compare as numbers, others as texts. Zeros at the end do not count. A pre-release is before
+ * its release, and a version without build metadata before one with it; both compare as versions.
  */
 import { compareDigits, compareLists, compareTexts, isDigits } from "./parts.ts";
 

@@ -1,8 +1,8 @@
 /**
  * The order of Ruby versions (`Gem::Version`): `1.2.3`, `2.0.0.rc1`, `2.0.0-java`.
  *
- * A version is a list of runs of digits and letters; `-` is `.pre.`. Zeros at the end, and before the first word, do not
- * count. Lists compare run by run, a missing run as 0: words before numbers, words by their characters.
+ * A version is a list of runs of digits and letters; `-` is `.pre.`. Zeros at the end, and before the first word, do
+ * not count. Lists compare run by run, a missing run as 0: words before numbers, words by their characters.
  */
 import { compareDigits, compareTexts, compareToEnd, isDigits } from "./parts.ts";
 

@@ -2,8 +2,8 @@
  * The order of .NET versions (`NuGetVersion`): `MAJOR[.MINOR[.PATCH[.REVISION]]][-LABELS][+METADATA]`.
  *
  * Missing numbers are 0. A version with labels is before the one without. Labels compare one by one without case:
- * numbers before words, a longer list after its prefix. A label counts as a number if it fits 32 bits. Metadata does not
- * count.
+ * numbers before words, a longer list after its prefix. A label counts as a number if it fits 32 bits. Metadata does
+ * not count.
  */
 import { compareDigits, compareLists, compareTexts } from "./parts.ts";
 

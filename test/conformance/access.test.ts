@@ -158,7 +158,8 @@ onEveryServer("who can do what", (platform) => {
     const sorted = bots.toSorted();
     expect(rows).toEqual([
       ...sorted.map((bot) => ["ROLE_BINDING", bot, inner.uid, false]),
-      ...[...bots.slice(0, 3), platform().administrator].sort().map((bot) => ["ROLE_BINDING", bot, folder.uid, true]), // whoever creates a root group owns it
+      // Whoever creates a root group owns it.
+      ...[...bots.slice(0, 3), platform().administrator].sort().map((bot) => ["ROLE_BINDING", bot, folder.uid, true]),
       ["ADMINISTRATOR", platform().administrator, undefined, true],
       ["GROUP_INVITE", undefined, inner.uid, false],
     ]);

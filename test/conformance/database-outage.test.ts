@@ -110,7 +110,8 @@ describe.skipIf("missing" in postgres)("a PostgreSQL", () => {
     const watch = (async () => {
       for await (const { status } of health.watch({ service: "" })) watched.push(status);
     })().catch(() => {});
-    await expect.poll(() => watched.at(-1)).toBe(Status.SERVING); // a machine that stands still may look like an outage before
+    // A machine that stands still may look like an outage before.
+    await expect.poll(() => watched.at(-1)).toBe(Status.SERVING);
 
     const before = lines.length;
     await proxy.refuse();

@@ -10,8 +10,8 @@ import { freshUid, insertIdentity, makeGroup, makeMember, makeRepo } from "./fix
 import { onEveryServer, type Platform } from "./platform.ts";
 
 /**
- * Calls that the flood has under way. A turn for the neighbour lets up to 16 calls of the flood go on, and a call needs a
- * turn for each of its few statements: so far fewer are answered meanwhile than if each of these had its turn.
+ * Calls that the flood has under way. A turn for the neighbour lets up to 16 calls of the flood go on, and a call needs
+ * a turn for each of its few statements: so far fewer are answered meanwhile than if each of these had its turn.
  */
 const flooding = 192;
 /** Those of a connection of HTTP/2, which has 100 streams: the client lets more wait, and the neighbour behind them. */

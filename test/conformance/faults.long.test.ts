@@ -1,6 +1,6 @@
 /**
- * Faults made on purpose, on servers in processes of their own: what `/metrics`, `/readyz` and the log show of each, and
- * that docs/operations.md has a section under the name of its alarm or its message.
+ * Faults made on purpose, on servers in processes of their own: what `/metrics`, `/readyz` and the log show of each,
+ * and that docs/operations.md has a section under the name of its alarm or its message.
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -142,5 +142,6 @@ onEveryServer(
       for (const [name, ms] of Object.entries(without)) expect(beside[name]! / ms, name).toBeLessThan(most);
     }, 300_000);
   },
-  { allowLoopbackIssuers: true, rateLimitAddress: undefined, rateLimitExchange: undefined }, // the cost itself is measured
+  // The cost itself is measured.
+  { allowLoopbackIssuers: true, rateLimitAddress: undefined, rateLimitExchange: undefined },
 );

@@ -1,7 +1,8 @@
 /**
  * Databases with rows of every schema before the newest. Those of `older-schemas` were made by servers of that time, by
- * imports and calls: SQLite files, and the rows of PostgreSQL, each with what the server listed. The tables of PostgreSQL
- * are made by today's migrations. Where no server ended with a schema, the nearest one before is migrated to it.
+ * imports and calls: SQLite files, and the rows of PostgreSQL, each with what the server listed. The tables of
+ * PostgreSQL are made by today's migrations. Where no server ended with a schema, the nearest one before is migrated to
+ * it.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";

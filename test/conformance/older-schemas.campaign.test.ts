@@ -1,4 +1,6 @@
-/** What servers of every earlier schema have stored opens in today's. `npm test` tries the schemas that are recorded. */
+/**
+ * What servers of every earlier schema have stored opens in today's. `npm test` tries the schemas that are recorded.
+ */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { toJson } from "@bufbuild/protobuf";

@@ -1,6 +1,7 @@
 /**
- * Whatever other organisations store, nothing changes for A. For random worlds, see `principals/world.ts`, every answer,
- * record and event about A is the one of the same installation without the others, and the others learn nothing of it.
+ * Whatever other organisations store, nothing changes for A. For random worlds, see `principals/world.ts`, every
+ * answer, record and event about A is the one of the same installation without the others, and the others learn nothing
+ * of it.
  *
  * A user who is new to a provider of A names it for its first sign-in, where others accept the token too. Left out are
  * calls about A that depend on whether its caller has a user anywhere: `dependsOnOthers` in `principals/calls.ts`.
@@ -16,9 +17,9 @@ import { describeWorld, type World, worlds } from "./principals/world.ts";
 import { type Failure, Worlds } from "./principals/worlds.ts";
 
 /**
- * `TEST_PRINCIPALS` is the number of worlds, `TEST_PRINCIPALS_SEED` what they are made from: 25 worlds of each seed, and
- * the next seed is 25 more. So a number of worlds that is given can be run in parts. It prints how far it is, and does
- * not make worlds that fail smaller.
+ * `TEST_PRINCIPALS` is the number of worlds, `TEST_PRINCIPALS_SEED` what they are made from: 25 worlds of each seed,
+ * and the next seed is 25 more. So a number of worlds that is given can be run in parts. It prints how far it is, and
+ * does not make worlds that fail smaller.
  */
 const given = Number(process.env.TEST_PRINCIPALS ?? 0);
 const seed = Number(process.env.TEST_PRINCIPALS_SEED ?? 1);

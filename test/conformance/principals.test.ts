@@ -1,6 +1,6 @@
 /**
- * Whose call it is: what an organisation stores about the issuer and the subject of somebody else's token changes nothing
- * for anybody else, and tells it nothing.
+ * Whose call it is: what an organisation stores about the issuer and the subject of somebody else's token changes
+ * nothing for anybody else, and tells it nothing.
  */
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";

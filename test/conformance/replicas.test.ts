@@ -1,4 +1,7 @@
-/** Two servers on one database: what calls at both of them rely on holds, and calls that have nothing to do with each other do not conflict. */
+/**
+ * Two servers on one database: what calls at both of them rely on holds, and calls that have nothing to do with each
+ * other do not conflict.
+ */
 import { Code } from "@connectrpc/connect";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Restarts of two replicas, one after the other, behind a proxy that never tries again, while clients call over REST and
- * gRPC. The configurations are those of docs/operations.md. TEST_RESTARTS: how many.
+ * Restarts of two replicas, one after the other, behind a proxy that never tries again, while clients call over REST
+ * and gRPC. The configurations are those of docs/operations.md. TEST_RESTARTS: how many.
  */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";

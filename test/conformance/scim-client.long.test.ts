@@ -1,4 +1,6 @@
-/** scim2-tester, https://scim2-tester.readthedocs.io, which holds the endpoint of provisioning clients against the RFCs. */
+/**
+ * scim2-tester, https://scim2-tester.readthedocs.io, which holds the endpoint of provisioning clients against the RFCs.
+ */
 import { execFile } from "node:child_process";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";

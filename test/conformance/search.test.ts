@@ -227,7 +227,9 @@ onEveryServer("a search for names", (platform) => {
   });
 });
 
-/** Makes a resource of each type with a name in an organisation, and a group with a longer one. @returns all, as found. */
+/**
+ * Makes a resource of each type with a name in an organisation, and a group with a longer one. @returns all, as found.
+ */
 async function makeOneOfEach(platform: Platform, organisation: string, name: string): Promise<Json[]> {
   const group = (await makeGroup(platform, organisation, { name })).uid;
   const repo = (await makeRepo(platform, group, { name })).uid;

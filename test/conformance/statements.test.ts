@@ -1,4 +1,6 @@
-/** How many statements of PostgreSQL a call needs, and how often it waits for them, as a proxy between the two sees it. */
+/**
+ * How many statements of PostgreSQL a call needs, and how often it waits for them, as a proxy between the two sees it.
+ */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { pino } from "pino";

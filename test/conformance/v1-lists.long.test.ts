@@ -1,4 +1,6 @@
-/** A whole list of 100,000 repos by v1: in bounded memory, beside other calls, and cut short when it cannot be ended. */
+/**
+ * A whole list of 100,000 repos by v1: in bounded memory, beside other calls, and cut short when it cannot be ended.
+ */
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { get, type IncomingMessage } from "node:http";

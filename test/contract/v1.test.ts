@@ -1,6 +1,6 @@
 /**
- * The methods of v1, held against `v1-methods.txt`. Its columns: method, HTTP method, path, body, where the capabilities
- * are needed, capabilities, event type and its extension attributes.
+ * The methods of v1, held against `v1-methods.txt`. Its columns: method, HTTP method, path, body, where the
+ * capabilities are needed, capabilities, event type and its extension attributes.
  *
  * The table is that of the public API with one exception: ListDocuments and ListVulnerabilityMetadata need a token, as
  * their successors do.

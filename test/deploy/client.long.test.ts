@@ -58,7 +58,8 @@ test("the types resolve as the modules do", async () => {
   const archive = createPackageFromTarballData(new Uint8Array(readFileSync(installed.archive)));
   const result = await checkPackage(archive);
   if (result.types === false) return expect.unreachable("no types");
-  // The package has ECMAScript modules only, which the resolution of Node 10 and require() of older versions do not know.
+  // The package has ECMAScript modules only, which the resolution of Node 10 and require() of older versions do not
+  // know.
   const known = ["NoResolution node10", "CJSResolvesToESM node16-cjs"];
   const found = result.problems.map((it) => ("resolutionKind" in it ? `${it.kind} ${it.resolutionKind}` : it.kind));
   expect(found.filter((problem) => !known.includes(problem))).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * What the Dockerfile puts into the image, without an engine: the package as it is packed from the build context, its production dependencies,
- * and Node. It runs as a user who may write to its folder of data only.
+ * What the Dockerfile puts into the image, without an engine: the package as it is packed from the build context, its
+ * production dependencies, and Node. It runs as a user who may write to its folder of data only.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,8 +1,8 @@
 /**
  * `docs/adding-a-resource.md` and `docs/changing-the-contract.md`, followed one after the other in a copy of the
- * repository: the server then serves the new resource over REST and gRPC, shows it in its console, records its events and
- * keeps its group, and serves what has been changed. A step of a page that does not fit the repository is named by its
- * line.
+ * repository: the server then serves the new resource over REST and gRPC, shows it in its console, records its events
+ * and keeps its group, and serves what has been changed. A step of a page that does not fit the repository is named by
+ * its line.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";

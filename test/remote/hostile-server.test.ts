@@ -1,4 +1,6 @@
-/** What a foreign server says reaches neither a terminal nor the commands of a CI system: every command, every format. */
+/**
+ * What a foreign server says reaches neither a terminal nor the commands of a CI system: every command, every format.
+ */
 import { writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

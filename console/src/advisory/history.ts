@@ -20,7 +20,10 @@ interface Change {
 const dayMs = 86_400_000;
 const maxPoints = 60;
 
-/** The numbers from the first event to the last, at most 60 times at the same distance. Events without a time do not count. */
+/**
+ * The numbers from the first event to the last, at most 60 times at the same distance. Events without a time do not
+ * count.
+ */
 export function historyOf(advisories: readonly JsonObject[]): readonly Point[] {
   const changes = advisories.flatMap(changesOf).sort((a, b) => a.ms - b.ms);
   const [first, last] = [changes[0], changes.at(-1)];

@@ -19,7 +19,9 @@ export function forgetCode(): void {
   code = undefined;
 }
 
-/** The path of this page for a sign-in elsewhere to return to. It has the code again, which is in the address only then. */
+/**
+ * The path of this page for a sign-in elsewhere to return to. It has the code again, which is in the address only then.
+ */
 export function returnPath(): string {
   const isAccepting = code !== undefined && location.pathname.endsWith("/accept");
   return (isAccepting ? acceptAddress(code) : location.href).slice(location.origin.length);

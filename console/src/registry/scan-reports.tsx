@@ -12,7 +12,9 @@ import { Time } from "../time.tsx";
 import { ratingOf, textsOf } from "./findings.ts";
 import type { ImageProps } from "./images.tsx";
 
-/** What scanners found in the image of a tag: the newest report of each scanner about what the tag names or has named. */
+/**
+ * What scanners found in the image of a tag: the newest report of each scanner about what the tag names or has named.
+ */
 export function ScanReports({ repoUid, digest, tag }: ImageProps & { readonly tag: string }) {
   const list = useMethod("platform.registry.v1.Vulnerabilities", "listVulnReports");
   const { data, error, refetch } = useCall(list, { repoId: repoUid, tag });

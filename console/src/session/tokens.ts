@@ -1,6 +1,6 @@
 /**
- * The access token of a tab. It is in memory only. Somebody who signed in at an OpenID provider has a session: its refresh
- * token is in a cookie that no script reads, and renews the access token of every tab.
+ * The access token of a tab. It is in memory only. Somebody who signed in at an OpenID provider has a session: its
+ * refresh token is in a cookie that no script reads, and renews the access token of every tab.
  */
 import { Code } from "@connectrpc/connect";
 import {

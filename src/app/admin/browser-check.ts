@@ -1,6 +1,6 @@
 /**
- * Refuses what a web page has a browser on this machine or network ask of the admin listener: pages of other origins, and
- * pages whose name was made to resolve to the address of the listener (DNS rebinding).
+ * Refuses what a web page has a browser on this machine or network ask of the admin listener: pages of other origins,
+ * and pages whose name was made to resolve to the address of the listener (DNS rebinding).
  */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";

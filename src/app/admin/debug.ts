@@ -68,8 +68,8 @@ export function fileHeaders(name: string): Map<string, string> {
 }
 
 /**
- * Why a request is refused; undefined if it is not. The host is checked, too, because a page in a browser on this machine
- * can have any name resolve to a loopback address.
+ * Why a request is refused; undefined if it is not. The host is checked, too, because a page in a browser on this
+ * machine can have any name resolve to a loopback address.
  */
 function refusalOf(
   access: DebugFiles["access"],

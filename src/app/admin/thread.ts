@@ -1,4 +1,6 @@
-/** The thread that is the admin listener of a process, so that it answers whatever the event loop of the process does. */
+/**
+ * The thread that is the admin listener of a process, so that it answers whatever the event loop of the process does.
+ */
 import type { ServerResponse } from "node:http";
 import { Session } from "node:inspector/promises";
 import type { AddressInfo } from "node:net";

@@ -2,7 +2,10 @@
 import type { OnePort } from "../../http/index.ts";
 import { type Metrics, seriesBy } from "../../metrics/index.ts";
 
-/** Adds them. `refused`: connections that were closed at once, by limit. `notAfterMs`: when the certificate in use expires; undefined without TLS. */
+/**
+ * Adds them. `refused`: connections that were closed at once, by limit. `notAfterMs`: when the certificate in use
+ * expires; undefined without TLS.
+ */
 export function measurePort(
   metrics: Metrics,
   port: Pick<OnePort, "stats">,

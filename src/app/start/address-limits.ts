@@ -18,13 +18,16 @@ export interface AddressLimits {
   /** Whether a request is admitted; otherwise it has been refused. */
   admits(request: HttpRequest, response: HttpResponse): boolean;
   /**
-   * What counts the messages of a request that may have several: each counts as a request. Undefined: its caller is known.
-   * Errors of what counts: RESOURCE_EXHAUSTED.
+   * What counts the messages of a request that may have several: each counts as a request. Undefined: its caller is
+   * known. Errors of what counts: RESOURCE_EXHAUSTED.
    */
   watchMessages(request: HttpRequest, response: HttpResponse): (() => void) | undefined;
 }
 
-/** Creates the limits. `isKnown`: whether the token of a request was verified before. `free`: paths that are not limited. */
+/**
+ * Creates the limits. `isKnown`: whether the token of a request was verified before. `free`: paths that are not
+ * limited.
+ */
 export function limitAddresses(
   { live, api, now, rateLimited: counts }: StartContext,
   isKnown: (request: HttpRequest) => boolean,

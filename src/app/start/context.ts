@@ -24,7 +24,9 @@ export interface StartContext {
   readonly overload: Overload;
   /** Counts the requests that rate limits have refused, by limit. */
   readonly rateLimited: Counter;
-  /** What is measured: a phase adds what it knows. Undefined while nothing asks for it (`--metrics`, `--admin-listen`). */
+  /**
+   * What is measured: a phase adds what it knows. Undefined while nothing asks for it (`--metrics`, `--admin-listen`).
+   */
   readonly metrics: Metrics | undefined;
   readonly peers: Peers;
   /** Whether the server takes calls. A phase adds the conditions that it knows. */

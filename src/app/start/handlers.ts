@@ -152,8 +152,8 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
 }
 
 /**
- * What gives a call without an `Authorization` header the token that stands for the certificate of its client. Endpoints
- * have tokens of their own, so they are left out. Undefined: nothing does.
+ * What gives a call without an `Authorization` header the token that stands for the certificate of its client.
+ * Endpoints have tokens of their own, so they are left out. Undefined: nothing does.
  */
 function addTokens(
   certificates: CertificateTokens | undefined,

@@ -46,8 +46,8 @@ export function createOverload(log: Logger): Overload {
 }
 
 /**
- * The answer: UNAVAILABLE, in the protocol of the request. It is written in advance. Header fields that have been set are
- * kept.
+ * The answer: UNAVAILABLE, in the protocol of the request. It is written in advance. Header fields that have been set
+ * are kept.
  */
 export function overloadAnswer(
   { registry }: Pick<Api, "registry">,

@@ -13,7 +13,9 @@ export interface SchemaWatch {
   stop(): Promise<void>;
 }
 
-/** Begins to look every 5 s. The log names the migrations; `onChange` is called when the schema becomes newer, or old. */
+/**
+ * Begins to look every 5 s. The log names the migrations; `onChange` is called when the schema becomes newer, or old.
+ */
 export function watchSchema(database: Database, log: Logger, onChange: () => void): SchemaWatch {
   let isNewer = false;
   let looking: Promise<void> = Promise.resolve();

@@ -1,8 +1,8 @@
 /**
- * The certificate of a running server, and the authorities of its clients' certificates. Their files are read again when
- * they change, every 10 s, and at SIGHUP. Files that do not fit together are kept back until they do. The folders are
- * watched too, because a mounted secret changes by a link beside the files, and because time-outs of a poll are long for
- * somebody who waits.
+ * The certificate of a running server, and the authorities of its clients' certificates. Their files are read again
+ * when they change, every 10 s, and at SIGHUP. Files that do not fit together are kept back until they do. The folders
+ * are watched too, because a mounted secret changes by a link beside the files, and because time-outs of a poll are
+ * long for somebody who waits.
  */
 import { X509Certificate } from "node:crypto";
 import { watch } from "node:fs";

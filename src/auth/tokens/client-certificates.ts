@@ -5,13 +5,13 @@
  * | claim | value |
  * |---|---|
  * | `iss` | {@link certificateIssuer} |
- * | `sub` | the first subject alternative name that is a URI (a SPIFFE id), else the first DNS name, else the first e-mail address |
+ * | `sub` | the first subject alternative name that is a URI (SPIFFE id), or a DNS name, or an e-mail address |
  * | `aud` | the issuer of the platform |
  * | `nbf`, `exp` | the validity of the certificate |
  *
  * The token is signed with a key that this process makes at its start and tells nobody. So no token from outside is
- * accepted with this issuer, whoever has its host or static keys for it. Within, it is a token like any other: the rules
- * of identities are matched, and its cost is that of a cached token.
+ * accepted with this issuer, whoever has its host or static keys for it. Within, it is a token like any other: the
+ * rules of identities are matched, and its cost is that of a cached token.
  */
 import { generateKeyPairSync, sign, verify, type X509Certificate } from "node:crypto";
 import { isIdentifier, type Token, TokenRejected } from "./token.ts";

@@ -23,7 +23,9 @@ import { maxLateMs } from "./follow.ts";
 
 /** An open file. */
 export interface ExportFile {
-  /** From when on it may miss records, milliseconds since 1970: the time of its latest one, less how late others come. */
+  /**
+   * From when on it may miss records, milliseconds since 1970: the time of its latest one, less how late others come.
+   */
   readonly sinceMs: number;
   /** The records since then that it has, by id, with their times. */
   readonly known: ReadonlyMap<string, number>;

@@ -1,12 +1,13 @@
 /**
- * Encryption of backups: AES-256-GCM in chunks, as in the STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár 2015).
+ * Encryption of backups: AES-256-GCM in chunks, as in the STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár
+ * 2015).
  *
  *     chunk i = ciphertext of 64 KiB, the last one of 0 to 64 KiB, followed by its tag of 16 bytes
  *     nonce   = i, 11 bytes big-endian, and a byte that is 1 for the last chunk and 0 for the others
  *     key     = HKDF-SHA-256(key of the operator, salt, info), of 32 bytes
  *
- * So chunks that are altered, moved, left out or added do not open, nor does a file that ends early. The key differs for
- * each salt and for each `info`, the header of the file, which is thereby authenticated.
+ * So chunks that are altered, moved, left out or added do not open, nor does a file that ends early. The key differs
+ * for each salt and for each `info`, the header of the file, which is thereby authenticated.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
 import { Transform } from "node:stream";

@@ -16,8 +16,8 @@ export function completionCommand(): Command {
 }
 
 /**
- * `platform __complete -- WORDS…`: the candidates for the last word, each with a tab and its description. With `--line`,
- * of bash, only those that begin with the word, quoted.
+ * `platform __complete -- WORDS…`: the candidates for the last word, each with a tab and its description. With
+ * `--line`, of bash, only those that begin with the word, quoted.
  * @param programFor the program that runs a command line.
  */
 export function completeCommand(programFor: (args: readonly string[]) => Promise<Command>): Command {

@@ -1,6 +1,6 @@
 /**
- * `platform import registry`: imports the repositories and tags of a container registry as repos and tags of a group, and
- * the packages of their images from the bills of materials that the registry has.
+ * `platform import registry`: imports the repositories and tags of a container registry as repos and tags of a group,
+ * and the packages of their images from the bills of materials that the registry has.
  */
 
 import { setTimeout } from "node:timers/promises";

@@ -88,7 +88,9 @@ export function namedCvssVersion(vector: string): CvssVersion | undefined {
   return Object.hasOwn(versions, version) ? (version as CvssVersion) : undefined;
 }
 
-/** The version of a vector; undefined if it is not valid: an unknown, repeated or missing metric, or an unknown value. */
+/**
+ * The version of a vector; undefined if it is not valid: an unknown, repeated or missing metric, or an unknown value.
+ */
 export function cvssVersion(vector: string): CvssVersion | undefined {
   const version = vector.startsWith("CVSS:") ? namedCvssVersion(vector) : "2.0";
   if (version === undefined) return undefined;

@@ -248,7 +248,9 @@ function readStatus(statement: Fields): (purl: PackageUrl, product: Fields) => E
   }
 }
 
-/** The package URL of a product, from `identifiers.purl` or `@id`. All parts that fields are made of must be valid ids. */
+/**
+ * The package URL of a product, from `identifiers.purl` or `@id`. All parts that fields are made of must be valid ids.
+ */
 function readPurl(product: Fields): PackageUrl {
   const purl = parsePurl(readIdentifier(product));
   const parts = purl && [packageVersion(purl), purl.qualifiers.get("arch") ?? ""];

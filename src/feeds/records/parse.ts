@@ -90,7 +90,8 @@ async function parseYaml(bytes: Uint8Array): Promise<unknown[]> {
   if (bytes.length > maxYamlBytes) throw new FeedRefusal(`is YAML of more than ${maxYamlBytes} bytes`);
   const text = decodeUtf8(bytes);
   if (yaml === undefined) {
-    const { FAILSAFE_SCHEMA, loadAll, nullCoreTag } = await import("js-yaml"); // on first use: the server never needs it
+    // On first use: the server never needs it.
+    const { FAILSAFE_SCHEMA, loadAll, nullCoreTag } = await import("js-yaml");
     yaml = { load: loadAll, options: { schema: FAILSAFE_SCHEMA.withTags(nullCoreTag), maxDepth, maxAliases } };
   }
   try {

@@ -2,7 +2,9 @@
 import { isIPv4, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** One spelling of an address: an IPv4 address that IPv6 carries is itself, and an IPv6 address is in its short form. */
+/**
+ * One spelling of an address: an IPv4 address that IPv6 carries is itself, and an IPv6 address is in its short form.
+ */
 export function canonicalAddress(address: string): string {
   return isIPv6(address) ? ipaddr.process(address).toString() : address;
 }

@@ -54,8 +54,8 @@ export interface Http1Options {
 /** The HTTP/1.1 server of the port. */
 export interface Http1Server {
   /**
-   * Listens for the port. Its `connection` (TLS: `secureConnection` too) listener has been removed. Its `close()` leaves
-   * all connections open.
+   * Listens for the port. Its `connection` (TLS: `secureConnection` too) listener has been removed. Its `close()`
+   * leaves all connections open.
    */
   readonly server: Server;
   /** Begins TLS on a connection; `server` emits `secureConnection` when the handshake is done. */

@@ -1,6 +1,6 @@
 /**
- * What is kept of every call that has ended: a count, and one log line with its method, its caller, its code and how long
- * it took. Another line if it was slow.
+ * What is kept of every call that has ended: a count, and one log line with its method, its caller, its code and how
+ * long it took. Another line if it was slow.
  */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type UnaryRequest } from "@connectrpc/connect";

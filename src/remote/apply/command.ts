@@ -105,7 +105,9 @@ async function prune(apply: Apply, { yes }: Options, mode: Mode): Promise<void> 
 const maxListed = 5;
 const maxExamples = 3;
 
-/** `Delete Repo a in team, Repo b in team?`; `Delete 2,999 repos (a in team, b in team, c in team, …), 1 group (team)?` */
+/**
+ * `Delete Repo a in team, Repo b in team?`; `Delete 2,999 repos (a in team, b in team, c in team, …), 1 group (team)?`
+ */
 export function pruneQuestion(leftovers: readonly Pick<RecordedResource, "type" | "label">[]): string {
   if (leftovers.length <= maxListed) return `Delete ${leftovers.map(({ label }) => label).join(", ")}?`;
   const kinds = [...Map.groupBy(leftovers, ({ type }) => type)].map(([type, resources]) => {

@@ -233,7 +233,9 @@ export class Apply {
     this.#report.add(positions.get(recorded)!, "pruned", label, lines);
   }
 
-  /** Changes the record. If it cannot be written, the apply ends: what is done is reported, and nothing more is done. */
+  /**
+   * Changes the record. If it cannot be written, the apply ends: what is done is reported, and nothing more is done.
+   */
   async #note(change: (record: ApplyRecord) => Promise<void>): Promise<void> {
     if (this.#record === undefined) return;
     try {

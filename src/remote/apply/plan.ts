@@ -37,7 +37,9 @@ export interface PlannedDocument {
 
 const keys = ["kind", "uid", "parent", "spec"];
 
-/** Plans documents: finds their kinds, and orders them by what they refer to. Errors: CommandFailure, before any call. */
+/**
+ * Plans documents: finds their kinds, and orders them by what they refer to. Errors: CommandFailure, before any call.
+ */
 export async function planDocuments(documents: readonly SourceDocument[]): Promise<PlannedDocument[]> {
   const planned = await checkAll(documents, async (document) => {
     const plan = planDocument(document);

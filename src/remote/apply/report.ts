@@ -51,7 +51,9 @@ export class Report {
     );
   }
 
-  /** Reports that a document failed, or was skipped because one that it depends on did. Prints nothing without lines. */
+  /**
+   * Reports that a document failed, or was skipped because one that it depends on did. Prints nothing without lines.
+   */
   fail(position: number, outcome: "failed" | "skipped", lines: readonly string[]): void {
     this.counts[outcome]++;
     this.#line.clear();

@@ -24,9 +24,9 @@ const maxCandidates = 200;
 const notSearchable: readonly Code[] = [Code.Unimplemented, Code.InvalidArgument];
 
 /**
- * The first resources of a kind whose names or paths begin with the word; where the server finds none, the first of all.
- * By name, by path if several have the name, or by uid if they have no names, or if the word may be the beginning of a
- * uid. None if the server does not answer in time, or refuses.
+ * The first resources of a kind whose names or paths begin with the word; where the server finds none, the first of
+ * all. By name, by path if several have the name, or by uid if they have no names, or if the word may be the beginning
+ * of a uid. None if the server does not answer in time, or refuses.
  */
 export async function candidatesOnServer(
   resource: ResourceEntry,
@@ -100,8 +100,8 @@ async function candidatesOf(session: Session, resource: ResourceEntry, items: re
 }
 
 /**
- * The paths of resources, and those of what they may be in with `/` after them, that go on where one ends that is in the
- * word: `team/prod/`, `team/nginx` for `team/`.
+ * The paths of resources, and those of what they may be in with `/` after them, that go on where one ends that is in
+ * the word: `team/prod/`, `team/nginx` for `team/`.
  */
 async function pathsFrom(session: Session, resource: ResourceEntry, word: string): Promise<Candidate[]> {
   const kinds: ResourceEntry[] = [];

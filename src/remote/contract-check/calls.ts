@@ -36,7 +36,9 @@ export interface Status {
   readonly details: readonly JsonObject[];
 }
 
-/** How a call ended. Messages are in JSON with all fields that the contract has; what REST adds to them is in `rest`. */
+/**
+ * How a call ended. Messages are in JSON with all fields that the contract has; what REST adds to them is in `rest`.
+ */
 export type Outcome = ({ readonly message: JsonObject } | { readonly status: Status }) & {
   readonly rest?: { readonly httpStatus: number; readonly body: string };
   /** Set if what came is no answer of the protocol, or nothing came. */

@@ -47,8 +47,8 @@ export class Created {
   }
 
   /**
-   * Deletes all of it, the newest first. Returns what is left, or may be, each with the reason; what is below a group that
-   * is left goes with it.
+   * Deletes all of it, the newest first. Returns what is left, or may be, each with the reason; what is below a group
+   * that is left goes with it.
    */
   async delete(call: Call): Promise<string[]> {
     const found = await Promise.all(this.#doubtful.map((it) => this.#find(it, call)));

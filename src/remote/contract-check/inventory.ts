@@ -1,4 +1,6 @@
-/** What a server has of the contract, and over which protocols: found by calls without a token, which change nothing. */
+/**
+ * What a server has of the contract, and over which protocols: found by calls without a token, which change nothing.
+ */
 import { type DescMethodUnary, getOption, type JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { http } from "../../../gen/google/api/annotations_pb.ts";
@@ -121,7 +123,9 @@ function isServed(over: Protocol, outcome: Outcome): boolean {
   return details.some((detail) => String(detail["@type"]).endsWith("/google.rpc.ResourceInfo")); // else it is the path
 }
 
-/** Compares what is served with the contract: a difference for a service that is missing as a whole, else for a method. */
+/**
+ * Compares what is served with the contract: a difference for a service that is missing as a whole, else for a method.
+ */
 function noteMethods({ protocols, over }: Inventory, results: Results): void {
   const missing: string[] = [];
   const methods = unaryMethods();

@@ -69,8 +69,8 @@ const steps: readonly Step[] = [
 ];
 
 /**
- * Checks a server: takes its inventory, then checks what it has. Deletes what it created. Errors: CommandFailure if it is
- * not reached, speaks no protocol of the contract or does not say in which group to work, or when `signal` ends it.
+ * Checks a server: takes its inventory, then checks what it has. Deletes what it created. Errors: CommandFailure if it
+ * is not reached, speaks no protocol of the contract or does not say in which group to work, or when `signal` ends it.
  */
 export async function checkContract(options: CheckOptions): Promise<readonly Result[]> {
   const { server, token, timeoutMs, signal, onProgress, selection } = options;

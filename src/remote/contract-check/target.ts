@@ -110,8 +110,8 @@ export class Target {
   }
 
   /**
-   * The same for a call that succeeds; undefined if it does not, which is a difference of the rule, or if the server lacks
-   * the method, for which the rule is skipped.
+   * The same for a call that succeeds; undefined if it does not, which is a difference of the rule, or if the server
+   * lacks the method, for which the rule is skipped.
    */
   async answer(rule: RuleId, name: string, request: JsonObject, token?: string): Promise<JsonObject | undefined> {
     if (!this.#has(rule, name)) return undefined;

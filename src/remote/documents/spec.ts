@@ -113,8 +113,10 @@ export async function checkValues(
 }
 
 /**
- * Checks what a document says before anything is sent. Errors: CommandFailure with the place of each field, exit status 2.
- * @param isWhole whether the document describes the whole resource. Else only rules of the values that it names are checked.
+ * Checks what a document says before anything is sent. Errors: CommandFailure with the place of each field, exit status
+ * 2.
+ * @param isWhole whether the document describes the whole resource. Else only rules of the values that it names are
+ * checked.
  */
 export async function checkSpec(schema: DescMessage, spec: Spec, source: Source, isWhole: boolean): Promise<void> {
   const { fields, references } = readSpec(schema, structuredClone(spec.fields), source);
@@ -157,7 +159,10 @@ async function checkRules(schema: DescMessage, message: Message, concerns: (path
   );
 }
 
-/** Whether fields have the value at a path: a text, a number or a list, but no message, whose other fields may be missing. */
+/**
+ * Whether fields have the value at a path: a text, a number or a list, but no message, whose other fields may be
+ * missing.
+ */
 function isNamed(fields: JsonObject, path: Path): boolean {
   let value: JsonValue | undefined = fields;
   for (const part of path) {

@@ -18,8 +18,8 @@ export function isObject(value: unknown): value is Record<string, JsonValue> {
 }
 
 /**
- * Checks the values of fields, which have their JSON names. Types with a JSON form of their own, such as times, are left
- * to the JSON reader. Errors: FieldFailure.
+ * Checks the values of fields, which have their JSON names. Types with a JSON form of their own, such as times, are
+ * left to the JSON reader. Errors: FieldFailure.
  */
 export function checkTypes(schema: DescMessage, fields: object, source: Source, above: readonly string[] = []): void {
   for (const [key, value] of Object.entries(fields)) {

@@ -76,7 +76,9 @@ function kindsInOrder(): ResourceEntry[] {
   return [...ordered];
 }
 
-/** Whether another server can have it: it is created or, where each of its parents has one, found by its parent's name. */
+/**
+ * Whether another server can have it: it is created or, where each of its parents has one, found by its parent's name.
+ */
 function isExported(resource: ResourceEntry): boolean {
   if (!isSingleton(resource)) return resource.methods.Create !== undefined;
   const parent = findType(uidType(resource));

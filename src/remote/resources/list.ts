@@ -104,7 +104,9 @@ function filterHelp(input: DescMessage | undefined): string {
   return `only those with this value; see below for names${names.length === 0 ? "" : `, besides ${names.join(", ")}`}`;
 }
 
-/** Puts uids in the place of names. Value rules say where; they take longer to load than a list without filters takes. */
+/**
+ * Puts uids in the place of names. Value rules say where; they take longer to load than a list without filters takes.
+ */
 async function withUids(session: Session, { input }: DescMethod, fields: JsonObject): Promise<JsonObject> {
   const { resolveReferences } = await import("../documents/spec.ts");
   return resolveReferences(session, input, fields, "--filter");
@@ -150,7 +152,10 @@ async function* itemsOf(
   } while (pageToken !== "" && printed < limit);
 }
 
-/** The first items in the order of what a path finds; those without it come first. Errors: CommandFailure if none has it. */
+/**
+ * The first items in the order of what a path finds; those without it come first. Errors: CommandFailure if none has
+ * it.
+ */
 async function* sorted(
   { schema, plural }: ResourceEntry,
   items: AsyncIterable<Message>,

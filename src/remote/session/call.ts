@@ -7,8 +7,8 @@ import { failureOfCall, foreignAnswer } from "./failure.ts";
 import type { Session } from "./session.ts";
 
 /**
- * Calls a unary method. Errors: PlatformError; CommandFailure if the server does not have the method, or is none of this
- * API. @param request a message, or its fields by their local names.
+ * Calls a unary method. Errors: PlatformError; CommandFailure if the server does not have the method, or is none of
+ * this API. @param request a message, or its fields by their local names.
  */
 export async function callMethod(session: Session, method: DescMethod, request: object): Promise<Message> {
   const { server, transport } = session;

@@ -20,7 +20,9 @@ export function principalOf(uid: string, issuer: unknown, subject: unknown): Pri
   return uid === userIdentityUid(issuer, subject) ? { issuer, subject } : undefined;
 }
 
-/** Identities in groups with exactly this issuer and subject, as far as the caller may list them: the oldest of them. */
+/**
+ * Identities in groups with exactly this issuer and subject, as far as the caller may list them: the oldest of them.
+ */
 export async function identitiesOf(session: Session, { issuer, subject }: Principal): Promise<readonly Named[]> {
   const request = { orderBy: "create_time", pageSize };
   const found = await callUnlessDenied(session, "platform.iam.v2.IdentitiesService", "listIdentities", request);

@@ -53,7 +53,9 @@ export async function rolesOf(session: Session, facts: TokenFacts): Promise<Role
   return { held: [...bound, ...(mapped ?? [])], areComplete: knowsBindings && knowsMappings };
 }
 
-/** Calls a method of the contract. Returns its JSON; undefined where the caller may not call it, or the server lacks it. */
+/**
+ * Calls a method of the contract. Returns its JSON; undefined where the caller may not call it, or the server lacks it.
+ */
 export async function callUnlessDenied(
   session: Session,
   service: string,

@@ -20,8 +20,8 @@ interface WhoAmI {
   /** uid; the name only where the caller may get the identity, the email also where the token has it. */
   readonly identity: { readonly uid: string; readonly name?: string; readonly email?: string };
   /**
-   * For a token that names no identity, which acts as every one that it matches: `identity` and these are the user of its
-   * issuer and subject, if known, and the identities with exactly these that the caller may list.
+   * For a token that names no identity, which acts as every one that it matches: `identity` and these are the user of
+   * its issuer and subject, if known, and the identities with exactly these that the caller may list.
    */
   readonly alsoActsAs?: readonly Named[];
   /** Who issued the token that was signed in with. */

@@ -1,9 +1,9 @@
 /**
  * Server-sent events (HTML, section 9.2): how a stream is written for `text/event-stream`.
  *
- * A browser asks again whenever a connection has ended, with the id of the last event in `Last-Event-ID`. The last event
- * of a call that has ended, well or not, has the id `end`: a request with it is answered 204, after which a browser does
- * not ask again. Other ids are for the service, which may go on behind them.
+ * A browser asks again whenever a connection has ended, with the id of the last event in `Last-Event-ID`. The last
+ * event of a call that has ended, well or not, has the id `end`: a request with it is answered 204, after which a
+ * browser does not ask again. Other ids are for the service, which may go on behind them.
  */
 import type { Message } from "@bufbuild/protobuf";
 import { type HttpRequest, headerOf } from "../../message/index.ts";
@@ -12,8 +12,8 @@ import type { RestMethod } from "../binding.ts";
 /** How events are written. */
 export interface EventOptions {
   /**
-   * The id of the event of a message: visible ASCII characters, not `end`; undefined for none. Default: the number of the
-   * message in its answer, from 1.
+   * The id of the event of a message: visible ASCII characters, not `end`; undefined for none. Default: the number of
+   * the message in its answer, from 1.
    */
   id?(message: Message, method: RestMethod): string | undefined;
   /** Milliseconds after which a browser that has lost its connection asks again; default 3,000. */

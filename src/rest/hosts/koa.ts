@@ -12,8 +12,8 @@ interface KoaContext {
 }
 
 /**
- * A middleware of Koa that serves all annotated methods. A request that no method has path and HTTP method of is left to
- * the next one. A body that a parser before it has left in `request.body` is understood.
+ * A middleware of Koa that serves all annotated methods. A request that no method has path and HTTP method of is left
+ * to the next one. A body that a parser before it has left in `request.body` is understood.
  * Errors: as `createRestHandler`.
  */
 export function restMiddleware(

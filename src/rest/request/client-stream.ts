@@ -1,7 +1,7 @@
 /**
- * The messages of a client stream, from the body of one request: each line of `application/x-ndjson`, or each piece of a
- * google.api.HttpBody as it comes. Every message has the fields of path and query. A message is read when the call asks
- * for it, so that a client sends no faster than its messages are used.
+ * The messages of a client stream, from the body of one request: each line of `application/x-ndjson`, or each piece of
+ * a google.api.HttpBody as it comes. Every message has the fields of path and query. A message is read when the call
+ * asks for it, so that a client sends no faster than its messages are used.
  */
 import type { Readable } from "node:stream";
 import type { Message } from "@bufbuild/protobuf";
@@ -40,7 +40,9 @@ export function checkStreamHeaders(request: PortRequest, kind: RequestReader["ki
     });
 }
 
-/** Reads the messages. Errors: INVALID_ARGUMENT, 413 for a message that is too long, CANCELED if the client has gone. */
+/**
+ * Reads the messages. Errors: INVALID_ARGUMENT, 413 for a message that is too long, CANCELED if the client has gone.
+ */
 export async function* readClientStream(request: PortRequest, options: ClientStreamOptions): AsyncIterable<Message> {
   const { reader, segments, query } = options;
   const contentType = headerOf(request, "content-type") ?? "";

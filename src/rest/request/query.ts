@@ -2,8 +2,9 @@
  * Query parameters to request fields.
  *
  * A parameter is named by a field path, each segment in either spelling: `uidp.descendants_of`, `pageSize`; an entry of
- * a map by its key in brackets: `labels[env]`. A `json_name` may itself have dots and brackets. Repeated fields repeat the parameter. Unknown parameters, singular ones
- * given twice and two members of a oneof are violations: ignoring a mistyped filter would list everything.
+ * a map by its key in brackets: `labels[env]`. A `json_name` may itself have dots and brackets. Repeated fields repeat
+ * the parameter. Unknown parameters, singular ones given twice and two members of a oneof are violations: ignoring a
+ * mistyped filter would list everything.
  */
 import type { DescField, Message } from "@bufbuild/protobuf";
 import { getField, type Local, mapKeyReader, setField, setOwn, type Violations } from "../../codec/index.ts";

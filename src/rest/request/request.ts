@@ -3,8 +3,8 @@
  *
  * The path wins over the body. Path and query are checked before the body is read. A PATCH whose body is a field and
  * whose query has no `update_mask` gets one from the JSON keys present, so that `{"description": ""}` clears a field
- * and an absent key keeps it. Fields that the path binds are not part of the mask. A protobuf body has no keys, and gets
- * no mask.
+ * and an absent key keeps it. Fields that the path binds are not part of the mask. A protobuf body has no keys, and
+ * gets no mask.
  */
 
 import { create, type DescField, type Message } from "@bufbuild/protobuf";

@@ -5,8 +5,8 @@ import { Code, type ConnectError } from "@connectrpc/connect";
 const ofConnect = /^(protocol error|unknown compression)\b|^[\w.]+ is not implemented$/;
 
 /**
- * Makes Connect's INTERNAL for an undecodable message INVALID_ARGUMENT, and words its errors for a message too large and
- * for what it does not implement as everywhere else.
+ * Makes Connect's INTERNAL for an undecodable message INVALID_ARGUMENT, and words its errors for a message too large
+ * and for what it does not implement as everywhere else.
  */
 export function reword(error: ConnectError): void {
   if (error.code === Code.Unimplemented && ofConnect.test(error.rawMessage)) {

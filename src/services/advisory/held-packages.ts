@@ -2,8 +2,8 @@
  * The packages in images, by name, and whether the fix of an advisory is in them.
  *
  * A package has its own name and the name of the package that it is built from. If an image has several copies of the
- * package of an advisory, all of them must be fixed. A fix holds for its version and later ones, up to a version that is
- * said to be affected.
+ * package of an advisory, all of them must be fixed. A fix holds for its version and later ones, up to a version that
+ * is said to be affected.
  */
 
 import { isSameKind, normalName, type PackageKind } from "../../package-url.ts";
@@ -39,7 +39,8 @@ export interface HeldPackages {
   readonly untyped: readonly string[];
   /**
    * Whether an image has packages of that name and kind, all of them at the fixed version or above, and none of them
-   * open by what is said of versions in between; undefined if that is not known, because the versions cannot be compared.
+   * open by what is said of versions in between; undefined if that is not known, because the versions cannot be
+   * compared.
    * @param name as a package URL has it.
    */
   areFixed(

@@ -5,8 +5,8 @@
  *
  * Packages and advisories are matched by their package URLs: by type, namespace, distribution and name. A gap in the
  * data must not look like a day without fixes: an image that does not exist or has no list of packages is an error.
- * Packages and documents without a type, and packages that cannot be compared with a fix, are listed. Reports are not stored: the uid is derived from the images and the
- * day, and both times are the day.
+ * Packages and documents without a type, and packages that cannot be compared with a fix, are listed. Reports are not
+ * stored: the uid is derived from the images and the day, and both times are the day.
  */
 import { createHash } from "node:crypto";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";

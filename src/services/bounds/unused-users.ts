@@ -1,7 +1,7 @@
 /**
- * Users whom nobody can use any more: those that a first sign-in has created, that have no role binding, and whose issuer
- * no identity provider has. They belong to no organisation, so no quota counts them. A user who comes back gets the same
- * uid.
+ * Users whom nobody can use any more: those that a first sign-in has created, that have no role binding, and whose
+ * issuer no identity provider has. They belong to no organisation, so no quota counts them. A user who comes back gets
+ * the same uid.
  */
 import { userIdentityUid } from "../../new-uid.ts";
 import type { Database, ReadSession, Row } from "../../store/index.ts";

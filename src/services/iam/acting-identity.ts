@@ -1,6 +1,6 @@
 /**
- * The identity that a call binds or records. It belongs to the organisation that the call is about, or to none: the user
- * who signs in, or an administrator.
+ * The identity that a call binds or records. It belongs to the organisation that the call is about, or to none: the
+ * user who signs in, or an administrator.
  */
 import type { HandlerContext } from "@connectrpc/connect";
 import { callerOf } from "../../auth/index.ts";

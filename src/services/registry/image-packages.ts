@@ -60,8 +60,8 @@ export async function saveImagePackages(
 }
 
 /**
- * Stores what the registry has of the bills of materials of an image, replacing what it had. `fresh` are the packages of
- * what was read now, by its digest; those of the others are stored. Returns whether something has changed.
+ * Stores what the registry has of the bills of materials of an image, replacing what it had. `fresh` are the packages
+ * of what was read now, by its digest; those of the others are stored. Returns whether something has changed.
  */
 export async function saveImageSboms(
   session: WriteSession,

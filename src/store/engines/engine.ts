@@ -14,7 +14,9 @@ export interface Engine {
   readonly stats: DatabaseStats;
   /** Reads outside transactions. */
   readonly reader: SqlConnection;
-  /** The same for a call: what takes long stops when the call ends. Absent where nothing but `longQueries` takes long. */
+  /**
+   * The same for a call: what takes long stops when the call ends. Absent where nothing but `longQueries` takes long.
+   */
   readerFor?(call: ReadingCall): SqlConnection;
   /** Runs queries that may take long. Absent where they run on `reader`. */
   readonly longQueries?: QueryRunner | undefined;

@@ -4,8 +4,8 @@
  * many rows it would find, and the one with the fewest is chosen, unless the scope has fewer, or its search texts are
  * read faster. The other conditions are checked on the rows.
  *
- * Without a driving index, the rows of a small scope are compared with ranges of values, such as names that begin with a
- * text: the index of the column may have any number of rows of other scopes in that range.
+ * Without a driving index, the rows of a small scope are compared with ranges of values, such as names that begin with
+ * a text: the index of the column may have any number of rows of other scopes in that range.
  */
 
 import { holds } from "../sql/subtree.ts";

@@ -1,9 +1,9 @@
 /**
  * Counters of rows, so that a total costs a look-up. For every table, ancestor and class, `counters` has a few rows
  * (slots) whose sum is exact. Class `below` counts all descendants of the ancestor, `children` only its children, and
- * `bytes`, for some tables, the bytes of what a root has. The ancestor "" is above all rows. A transaction sums up what it inserts and removes, and writes the sums just before its
- * commit. Each connection writes one slot, so that concurrent transactions do not conflict on the row of a common
- * ancestor.
+ * `bytes`, for some tables, the bytes of what a root has. The ancestor "" is above all rows. A transaction sums up what
+ * it inserts and removes, and writes the sums just before its commit. Each connection writes one slot, so that
+ * concurrent transactions do not conflict on the row of a common ancestor.
  */
 import { sql } from "kysely";
 import { rootOf } from "../../uid.ts";

@@ -61,8 +61,8 @@ function prefix({ uid, levels }: Place, level: number): { text: RawBuilder<strin
 }
 
 /**
- * For each place, the condition that an entry may belong at a uid of this level or below it, as far as the indexes tell.
- * `start`: makes a parameter of the first segments of the uid, of this many characters.
+ * For each place, the condition that an entry may belong at a uid of this level or below it, as far as the indexes
+ * tell. `start`: makes a parameter of the first segments of the uid, of this many characters.
  */
 export function conditionsAt(
   columns: PlaceColumns,

@@ -39,8 +39,8 @@ export type QueuePlace = QueueKey & Pick<QueueEntry, "timeUs">;
 export const queueStates: readonly QueueState[] = ["pending", "done", "dead"];
 
 /**
- * The column of the partition. Migration 0006 gave it this name, and a rename would break servers of the release before,
- * which run beside this one on the same tables during an upgrade.
+ * The column of the partition. Migration 0006 gave it this name, and a rename would break servers of the release
+ * before, which run beside this one on the same tables during an upgrade.
  */
 export const partitionColumn = "lane";
 

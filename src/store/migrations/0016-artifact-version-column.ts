@@ -1,4 +1,6 @@
-/** Renames the column that has the version of an artifact: its name is that of the version of a row, which updates need. */
+/**
+ * Renames the column that has the version of an artifact: its name is that of the version of a row, which updates need.
+ */
 import { sql } from "kysely";
 import type { Migration } from "../migration.ts";
 

@@ -77,7 +77,7 @@ export function keyedTable(
   columns: Readonly<Record<string, keyof Dialect["types"]>>,
   key: readonly string[],
 ) {
-  // biome-ignore lint/suspicious/noExplicitAny: the builder's type would grow with every column; the schema is not typed
+  // biome-ignore lint/suspicious/noExplicitAny: the builder's type would grow with every column
   let table: CreateTableBuilder<any, any> = query.schema.createTable(name);
   for (const [column, type] of Object.entries(columns)) {
     table = table.addColumn(column, types[type] as RawBuilder<never>, (definition) => definition.notNull());

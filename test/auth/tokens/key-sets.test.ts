@@ -133,7 +133,8 @@ describe("fetching", () => {
     await verify(key, at(30), true);
     await verify(key, "https://other.example/1", false);
     nowMs += 30_000;
-    await expect(verify(newKey, at(0), false)).rejects.toThrow("no such key"); // fetched again: its keys have verified a token
+    // Fetched again: its keys have verified a token.
+    await expect(verify(newKey, at(0), false)).rejects.toThrow("no such key");
     for (let i = 10; i < 20; i++) await verify(key, at(i), false);
     await expect(verify(key, at(20), false)).rejects.toThrow("too many issuers");
   });

@@ -72,7 +72,8 @@ test("a restore is refused for a running server and for a database that exists, 
   const refused = await run("restore", "b", "--force", ...database);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/open in another process: stop the server/) });
   await server.end("SIGKILL"); // its log is left
-  const withoutAudit = ({ stdout }: { stdout: string }) => stdout.replace(/^audit_log .*\n/m, ""); // it has records of exports
+  // It has records of exports.
+  const withoutAudit = ({ stdout }: { stdout: string }) => stdout.replace(/^audit_log .*\n/m, "");
   const before = withoutAudit(await run("export", "before", ...database));
   const replaced = await run("restore", "b", "--force", ...database);
   expect(replaced).toMatchObject({ code: 0 });

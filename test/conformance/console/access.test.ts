@@ -121,7 +121,8 @@ onOneServer("access in the console", (platform) => {
     test("an identity is chosen by the beginning of its name, however many there are", async () => {
       const name = freshName("zoe");
       const group = await makeGroup(platform());
-      const place = (i: number | string) => `${group.uid}/${String(i).padStart(16, "0")}`; // more than are read at first
+      // More than are read at first.
+      const place = (i: number | string) => `${group.uid}/${String(i).padStart(16, "0")}`;
       for (let i = 0; i < 201; i++) await insertIdentity(platform(), group.uid, freshName(), place(i));
       await insertIdentity(platform(), group.uid, name, place("f".repeat(16)));
       const { page, complaints } = await console.open(`/view/groups/${group.uid}?tab=Access`);

@@ -95,7 +95,10 @@ export async function seriousFindings(page: Page): Promise<string[]> {
   return findings.filter((finding) => /^\S+ (serious|critical)/.test(finding));
 }
 
-/** Looks at a page on a desktop, on a phone and in the dark: it has no serious findings, and is not wider than the window. */
+/**
+ * Looks at a page on a desktop, on a phone and in the dark: it has no serious findings, and is not wider than the
+ * window.
+ */
 export async function lookAt(page: Page, name: string): Promise<void> {
   for (const { look, size, colorScheme } of looks) {
     await page.setViewportSize(size);

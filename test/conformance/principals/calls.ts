@@ -120,8 +120,9 @@ export async function principalActs(run: Run, step: Acting): Promise<boolean> {
 }
 
 /**
- * A call may sign its user in for the first time at a provider of A at one installation only: one that names no provider
- * where others accept the token too, and one that is made at x only. Then the user first names that provider at both.
+ * A call may sign its user in for the first time at a provider of A at one installation only: one that names no
+ * provider where others accept the token too, and one that is made at x only. Then the user first names that provider
+ * at both.
  */
 async function signInAlike(run: Run, presented: Presentation, isAtBoth: boolean): Promise<void> {
   const { state } = run;
@@ -234,7 +235,8 @@ async function operate(run: Run, org: Organisation, principal: Principal, operat
   const prepared = prepare(run, org, operation);
   if (prepared === undefined) return false;
   const isLookup = name === "lookup";
-  // No invite of another organisation can be for a token that speaks for one identity alone: the call is that one's own.
+  // No invite of another organisation can be for a token that speaks for one identity alone: the call is that one's
+  // own.
   const isOfIdentity = name === "acceptInvite" && session?.identity !== undefined;
   const about = isLookup ? undefined : isOfIdentity ? session.identity.org : org;
   const place = name === "acceptInvite" || isLookup ? undefined : org; // whose invite it is, is not known before
@@ -297,7 +299,10 @@ function dependsOnOthers(
   return undefined;
 }
 
-/** Whom the records of A may name for a call: the identity that was allowed, else the oldest that matches, else the user. */
+/**
+ * Whom the records of A may name for a call: the identity that was allowed, else the oldest that matches, else the
+ * user.
+ */
 function expectedOf(run: Run, { spec, session }: Principal, { name, folder }: Operation): Expected {
   const { state } = run;
   // A provider restricts to the user, an identity to itself.
@@ -317,8 +322,8 @@ function expectedOf(run: Run, { spec, session }: Principal, { name, folder }: Op
 }
 
 /**
- * Whether A may ever know the principal of a token, with whatever claims. What it does elsewhere then counts for what it
- * may do at A: its rates, and what it has made once.
+ * Whether A may ever know the principal of a token, with whatever claims. What it does elsewhere then counts for what
+ * it may do at A: its rates, and what it has made once.
  */
 function mayBeOfA({ world }: Run, spec: TokenSpec): boolean {
   const isPublished = publishedKeys[spec.issuer].includes(spec.key);

@@ -1,6 +1,6 @@
 /**
- * Our HTTP/2 connections and their bridge to Node, frame by frame. `test/conformance/h2spec.campaign.test.ts` tests what every
- * server must do.
+ * Our HTTP/2 connections and their bridge to Node, frame by frame. `test/conformance/h2spec.campaign.test.ts` tests
+ * what every server must do.
  */
 
 import type { ServerResponse } from "node:http";

@@ -1,6 +1,6 @@
 /**
- * A program that prints how many of the entries that it has deleted a Map and a ShortMap still keep after collections of
- * young garbage. It runs by itself, with `--expose-gc`: garbage of other tests would count.
+ * A program that prints how many of the entries that it has deleted a Map and a ShortMap still keep after collections
+ * of young garbage. It runs by itself, with `--expose-gc`: garbage of other tests would count.
  */
 import { ShortMap } from "../../../src/http/http2/short-map.ts";
 

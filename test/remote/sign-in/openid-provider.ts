@@ -1,4 +1,6 @@
-/** The npm package `oidc-provider` on loopback, with its own pages for users and clients for programs and the console. */
+/**
+ * The npm package `oidc-provider` on loopback, with its own pages for users and clients for programs and the console.
+ */
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair } from "jose";

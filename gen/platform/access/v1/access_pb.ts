@@ -306,8 +306,8 @@ export type ExplainResponse = Message<"platform.access.v1.ExplainResponse"> & {
   grants: Grant[];
 
   /**
-   * Other grants of the identity, at most 100 of each kind: those that cover the scope without the capability or that do
-   * not count, and those with the capability below the scope.
+   * Other grants of the identity, at most 100 of each kind: those that cover the scope without the capability or that
+   * do not count, and those with the capability below the scope.
    *
    * @generated from field: repeated platform.access.v1.Grant other_grants = 6;
    */
@@ -321,8 +321,8 @@ export type ExplainResponse = Message<"platform.access.v1.ExplainResponse"> & {
   missing: string[];
 
   /**
-   * Roles with the capability that can be bound at the scope, those with the fewest capabilities first, at most 100. Empty
-   * when it is allowed.
+   * Roles with the capability that can be bound at the scope, those with the fewest capabilities first, at most 100.
+   * Empty when it is allowed.
    *
    * @generated from field: repeated platform.access.v1.AccessRole roles = 8;
    */
@@ -350,8 +350,8 @@ export type ListAccessRequest = Message<"platform.access.v1.ListAccessRequest"> 
   scope: string;
 
   /**
-   * Only grants of the identity with this uid, also those below the scope, and those that identity providers give to it if
-   * the caller may get the identity. Invites are not listed, because they are for whoever has the code.
+   * Only grants of the identity with this uid, also those below the scope, and those that identity providers give to it
+   * if the caller may get the identity. Invites are not listed, because they are for whoever has the code.
    *
    * @generated from field: optional string identity = 2;
    */
@@ -461,8 +461,8 @@ export const GrantSource = {
   ROLE_BINDING: 1,
 
   /**
-   * The default role of an identity provider: a role binding to it of a user whom the provider has signed in; or, without
-   * `binding`, the binding that the first sign-in will make.
+   * The default role of an identity provider: a role binding to it of a user whom the provider has signed in; or,
+   * without `binding`, the binding that the first sign-in will make.
    *
    * @generated from enum value: GRANT_SOURCE_DEFAULT_ROLE = 2;
    */
@@ -620,8 +620,8 @@ export const VerdictSchema: GenEnum<Verdict> = /*@__PURE__*/
  */
 export const AccessService: GenService<{
   /**
-   * Explains whether an identity holds a capability at a scope: the grants by which it does, or what is missing. Errors:
-   * INVALID_ARGUMENT, PERMISSION_DENIED; NOT_FOUND when the root group of the scope does not exist.
+   * Explains whether an identity holds a capability at a scope: the grants by which it does, or what is missing.
+   * Errors: INVALID_ARGUMENT, PERMISSION_DENIED; NOT_FOUND when the root group of the scope does not exist.
    *
    * @generated from rpc platform.access.v1.AccessService.Explain
    */
@@ -632,9 +632,9 @@ export const AccessService: GenService<{
   },
   /**
    * Lists the grants that count at a scope: those at the scope itself first, then those of each group above it, then
-   * those of the whole platform; after these the roles that identity providers give, and pending invites. Within a group
-   * by the uid of the identity. Errors: INVALID_ARGUMENT, PERMISSION_DENIED; NOT_FOUND when the root group of the scope
-   * does not exist.
+   * those of the whole platform; after these the roles that identity providers give, and pending invites. Within a
+   * group by the uid of the identity. Errors: INVALID_ARGUMENT, PERMISSION_DENIED; NOT_FOUND when the root group of the
+   * scope does not exist.
    *
    * @generated from rpc platform.access.v1.AccessService.ListAccess
    */

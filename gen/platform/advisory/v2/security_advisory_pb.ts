@@ -277,9 +277,9 @@ export type DocumentAdvisory = Message<"platform.advisory.v2.DocumentAdvisory"> 
 
   /**
    * The package the advisory is about, as a package URL, such as `pkg:apk/wolfi/openssl`. With a version, as
-   * `pkg:apk/wolfi/openssl@3.0.7-r0`, it is about this version only. Without a namespace or without `distro` it is about
-   * the package of every distribution or of every release. Absent where not even its type is known; reports do not count
-   * such an advisory.
+   * `pkg:apk/wolfi/openssl@3.0.7-r0`, it is about this version only. Without a namespace or without `distro` it is
+   * about the package of every distribution or of every release. Absent where not even its type is known; reports do
+   * not count such an advisory.
    *
    * @generated from field: optional string package_url = 1010;
    */
@@ -751,8 +751,8 @@ export type ListResolvedVulnsReportsResponse = Message<"platform.advisory.v2.Lis
   skipped: number;
 
   /**
-   * Packages of the images that meet no advisory because the bill of materials does not say their type, by name: the first
-   * 100.
+   * Packages of the images that meet no advisory because the bill of materials does not say their type, by name: the
+   * first 100.
    *
    * @generated from field: repeated string untyped_packages = 1010;
    */
@@ -766,8 +766,8 @@ export type ListResolvedVulnsReportsResponse = Message<"platform.advisory.v2.Lis
   untypedPackageCount: number;
 
   /**
-   * Documents about packages of these names with advisories that meet no package because their feed does not say its type,
-   * by id: the first 100.
+   * Documents about packages of these names with advisories that meet no package because their feed does not say its
+   * type, by id: the first 100.
    *
    * @generated from field: repeated string untyped_documents = 1012;
    */
@@ -781,8 +781,8 @@ export type ListResolvedVulnsReportsResponse = Message<"platform.advisory.v2.Lis
   untypedDocumentCount: number;
 
   /**
-   * Packages whose version cannot be compared with that of a fix on these days, by name: the first 100. Their type has no
-   * order of versions, or one of the two is not a version of it. Equal texts are the same version.
+   * Packages whose version cannot be compared with that of a fix on these days, by name: the first 100. Their type has
+   * no order of versions, or one of the two is not a version of it. Equal texts are the same version.
    *
    * @generated from field: repeated string uncompared_packages = 1014;
    */
@@ -1603,12 +1603,13 @@ export const SecurityAdvisoryService: GenService<{
     output: typeof ListVulnerabilityMetadataResponseSchema;
   },
   /**
-   * Lists the vulnerabilities resolved in images, in one report for each UTC day, days without news included: those with a
-   * `fixed` event on the day, for a package that the image its tag names now holds at or above the fixed version. A package
-   * of an image and an advisory meet by type, namespace, distribution and name of their package URLs; what has no type
-   * meets nothing, and the response names it. Errors: INVALID_ARGUMENT, also for a repo name that more than one repo the
-   * caller may see has; NOT_FOUND with the name of an image whose repo or tag does not exist, or that the caller may not
-   * see; FAILED_PRECONDITION with a violation SBOM_MISSING for each image that has no software bill of materials.
+   * Lists the vulnerabilities resolved in images, in one report for each UTC day, days without news included: those
+   * with a `fixed` event on the day, for a package that the image its tag names now holds at or above the fixed
+   * version. A package of an image and an advisory meet by type, namespace, distribution and name of their package
+   * URLs; what has no type meets nothing, and the response names it. Errors: INVALID_ARGUMENT, also for a repo name
+   * that more than one repo the caller may see has; NOT_FOUND with the name of an image whose repo or tag does not
+   * exist, or that the caller may not see; FAILED_PRECONDITION with a violation SBOM_MISSING for each image that has no
+   * software bill of materials.
    *
    * @generated from rpc platform.advisory.v2.SecurityAdvisoryService.ListResolvedVulnsReports
    */

@@ -78,7 +78,8 @@ export type AuditRecord = Message<"platform.audit.v1.AuditRecord"> & {
   resource: string;
 
   /**
-   * How it ended: `OK`, or the code of the error, such as `PERMISSION_DENIED`. Empty in a record that only counts calls.
+   * How it ended: `OK`, or the code of the error, such as `PERMISSION_DENIED`. Empty in a record that only counts
+   * calls.
    *
    * @generated from field: string result = 8;
    */
@@ -237,8 +238,8 @@ export type ListAuditRecordsResponse = Message<"platform.audit.v1.ListAuditRecor
   totalCount?: bigint | undefined;
 
   /**
-   * Whether only the newest 1000 records of the scope, or of the caller if one is given, were counted. A log is only ever
-   * appended to, and counting all of it would cost far more than a page.
+   * Whether only the newest 1000 records of the scope, or of the caller if one is given, were counted. A log is only
+   * ever appended to, and counting all of it would cost far more than a page.
    *
    * @generated from field: bool estimated = 4;
    */
@@ -268,11 +269,11 @@ export const ListAuditRecordsResponseSchema: GenMessage<ListAuditRecordsResponse
  */
 export const AuditService: GenService<{
   /**
-   * Lists the records of a scope, by default newest first: those about the scope or about what is in it, at any depth, whoever
-   * called; and those of identities in it that called elsewhere, such as at the token service or in a group where they
-   * were denied. Records of a call appear within a second. Errors: INVALID_ARGUMENT, PERMISSION_DENIED. A scope that
-   * does not exist any more keeps its records. Without a scope, the records of the whole platform are listed, for
-   * administrators of the platform. Only these have the counts of calls without a known caller.
+   * Lists the records of a scope, by default newest first: those about the scope or about what is in it, at any depth,
+   * whoever called; and those of identities in it that called elsewhere, such as at the token service or in a group
+   * where they were denied. Records of a call appear within a second. Errors: INVALID_ARGUMENT, PERMISSION_DENIED. A
+   * scope that does not exist any more keeps its records. Without a scope, the records of the whole platform are
+   * listed, for administrators of the platform. Only these have the counts of calls without a known caller.
    *
    * @generated from rpc platform.audit.v1.AuditService.ListAuditRecords
    */

@@ -83,7 +83,8 @@ export type Delivery = Message<"platform.delivery.v1.Delivery"> & {
   attempts: DeliveryAttempt[];
 
   /**
-   * When the next attempt is due; absent unless the delivery is pending. While the subscription is paused, none is made.
+   * When the next attempt is due; absent unless the delivery is pending. While the subscription is paused, none is
+   * made.
    *
    * @generated from field: google.protobuf.Timestamp next_attempt_time = 9;
    */
@@ -536,8 +537,8 @@ export type DeliverySettings = Message<"platform.delivery.v1.DeliverySettings"> 
   updateTime?: Timestamp | undefined;
 
   /**
-   * Changes whenever the settings change. Sent back in an update it guards against overwriting a change made in between,
-   * which answers ABORTED.
+   * Changes whenever the settings change. Sent back in an update it guards against overwriting a change made in
+   * between, which answers ABORTED.
    *
    * @generated from field: string etag = 1004;
    */
@@ -858,8 +859,8 @@ export const DeliveriesService: GenService<{
     output: typeof DeliverySchema;
   },
   /**
-   * Lists the deliveries of a subscription, by default those of the newest events first. Deliveries are kept as long as their
-   * events. Errors: INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED.
+   * Lists the deliveries of a subscription, by default those of the newest events first. Deliveries are kept as long as
+   * their events. Errors: INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED.
    *
    * @generated from rpc platform.delivery.v1.DeliveriesService.ListDeliveries
    */
@@ -935,8 +936,8 @@ export const DeliveriesService: GenService<{
     output: typeof DeliverySettingsSchema;
   },
   /**
-   * Pauses a subscription: its events are kept, as long as events are kept at all, and not sent. Attempts under way end;
-   * within a second no other begins. Errors: NOT_FOUND, PERMISSION_DENIED.
+   * Pauses a subscription: its events are kept, as long as events are kept at all, and not sent. Attempts under way
+   * end; within a second no other begins. Errors: NOT_FOUND, PERMISSION_DENIED.
    *
    * @generated from rpc platform.delivery.v1.DeliveriesService.PauseSubscription
    */

@@ -536,8 +536,8 @@ export const GroupAccountAssociations: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Says whether the platform can sign in to an account of a group: `NotReady` without such an account. Changes nothing.
-   * Errors: FAILED_PRECONDITION with such an account, because this server does not sign in to other clouds;
+   * Says whether the platform can sign in to an account of a group: `NotReady` without such an account. Changes
+   * nothing. Errors: FAILED_PRECONDITION with such an account, because this server does not sign in to other clouds;
    * INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED.
    *
    * @generated from rpc platform.iam.v1.GroupAccountAssociations.Check

@@ -781,9 +781,9 @@ export const IdentityProviders: GenService<{
   /**
    * Replaces an identity provider: fields that are left out are reset. Errors: INVALID_ARGUMENT, NOT_FOUND;
    * PERMISSION_DENIED, also when the caller lacks a capability of the default role or, where `issuer` or `client_id`
-   * change, one that a mapping or a role binding in the organisation grants to the provider's users; FAILED_PRECONDITION
-   * (LAST_OWNER) when afterwards no owner of the organisation could sign in, though one could before. Successor:
-   * platform.iam.v2.IdentityProvidersService.UpdateIdentityProvider, whose `force` overrides that.
+   * change, one that a mapping or a role binding in the organisation grants to the provider's users;
+   * FAILED_PRECONDITION (LAST_OWNER) when afterwards no owner of the organisation could sign in, though one could
+   * before. Successor: platform.iam.v2.IdentityProvidersService.UpdateIdentityProvider, whose `force` overrides that.
    *
    * @generated from rpc platform.iam.v1.IdentityProviders.Update
    */

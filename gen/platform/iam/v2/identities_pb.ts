@@ -132,8 +132,8 @@ export const IdentitySchema: GenMessage<Identity> = /*@__PURE__*/
 
 /**
  * A rule about the claims of a token. Patterns are RE2 regular expressions that must match the whole value. They have
- * at most 1024 characters and compile to at most 256 instructions; a value beyond 256 characters may be too long for a
- * large pattern, and then does not match. An organisation has a limited number of identities with patterns
+ * at most 1024 characters and compile to at most 256 instructions; a value beyond 256 characters may be too long for
+ * a large pattern, and then does not match. An organisation has a limited number of identities with patterns
  * (RESOURCE_EXHAUSTED).
  *
  * @generated from message platform.iam.v2.Identity.ClaimMatch

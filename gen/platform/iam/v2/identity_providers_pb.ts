@@ -544,10 +544,10 @@ export const IdentityProvidersService: GenService<{
   },
   /**
    * Changes an identity provider. Errors: INVALID_ARGUMENT, NOT_FOUND; PERMISSION_DENIED, also when the caller lacks a
-   * capability of the default role or, where `issuer` or `client_id` change, one that a mapping or a role binding in the
-   * organisation grants to the provider's users; FAILED_PRECONDITION (LAST_OWNER) when afterwards no owner of the
-   * organisation could sign in, though one could before: a provider whose `issuer` or `client_id` change counts as none;
-   * ABORTED when `etag` is stale.
+   * capability of the default role or, where `issuer` or `client_id` change, one that a mapping or a role binding in
+   * the organisation grants to the provider's users; FAILED_PRECONDITION (LAST_OWNER) when afterwards no owner of the
+   * organisation could sign in, though one could before: a provider whose `issuer` or `client_id` change counts as
+   * none; ABORTED when `etag` is stale.
    *
    * @generated from rpc platform.iam.v2.IdentityProvidersService.UpdateIdentityProvider
    */

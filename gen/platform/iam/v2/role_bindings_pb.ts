@@ -576,8 +576,8 @@ export const BatchCreateRoleBindingsResponseSchema: GenMessage<BatchCreateRoleBi
 
 /**
  * Role bindings grant: they give an identity the capabilities of a role in a group and in everything below it. Nobody
- * can grant a capability they do not hold there themselves. A change counts from the next call on. An identity has a role
- * in a group once.
+ * can grant a capability they do not hold there themselves. A change counts from the next call on. An identity has a
+ * role in a group once.
  *
  * @generated from service platform.iam.v2.RoleBindingsService
  */

@@ -524,8 +524,9 @@ export const EcosystemSchema: GenEnum<Ecosystem> = /*@__PURE__*/
  * `libraries.artifacts.list` anywhere sees all of them, everybody else sees none.
  *
  * Besides its uid an artifact has an id of its own: `<ecosystem>:<name>`, with `java`, `python` or `javascript` as the
- * ecosystem (`java:org.slf4j:slf4j-api`, `python:requests`, `javascript:@types/node`). The name alone is enough where no
- * other ecosystem has an artifact of that name. In a path the id is one segment, so its `/` and `:` are percent-encoded.
+ * ecosystem (`java:org.slf4j:slf4j-api`, `python:requests`, `javascript:@types/node`). The name alone is enough where
+ * no other ecosystem has an artifact of that name. In a path the id is one segment, so its `/` and `:` are
+ * percent-encoded.
  *
  * @generated from service platform.libraries.v2.ArtifactsService
  */
@@ -552,7 +553,8 @@ export const ArtifactsService: GenService<{
     output: typeof ListArtifactsResponseSchema;
   },
   /**
-   * Lists the versions of an artifact. Errors: INVALID_ARGUMENT, also for a name that several ecosystems have, NOT_FOUND.
+   * Lists the versions of an artifact. Errors: INVALID_ARGUMENT, also for a name that several ecosystems have,
+   * NOT_FOUND.
    *
    * @generated from rpc platform.libraries.v2.ArtifactsService.ListArtifactVersions
    */

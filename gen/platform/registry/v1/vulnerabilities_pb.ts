@@ -560,7 +560,8 @@ export const Vulnerability_EpssSchema: GenMessage<Vulnerability_Epss> = /*@__PUR
   messageDesc(file_platform_registry_v1_vulnerabilities, 8, 1);
 
 /**
- * An entry in a catalog of vulnerabilities that are exploited, such as KEV of CISA. Dates are as the catalog has them.
+ * An entry in a catalog of vulnerabilities that are exploited, such as KEV of CISA. Dates are as the catalog has
+ * them.
  *
  * @generated from message platform.registry.v1.Vulnerability.KnownExploit
  */

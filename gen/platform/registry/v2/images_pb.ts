@@ -53,7 +53,8 @@ export const GetArchitecturesRequestSchema: GenMessage<GetArchitecturesRequest> 
  */
 export type Architectures = Message<"platform.registry.v2.Architectures"> & {
   /**
-   * Their names, such as `amd64`, `arm64` and, with the variant, `arm/v7`; `arm64/v8` is `arm64` and `amd64/v1` is `amd64`.
+   * Their names, such as `amd64`, `arm64` and, with the variant, `arm/v7`; `arm64/v8` is `arm64` and `amd64/v1` is
+   * `amd64`.
    *
    * @generated from field: repeated string architectures = 1;
    */

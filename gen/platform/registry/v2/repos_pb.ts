@@ -200,7 +200,8 @@ export type GetRepoRequest = Message<"platform.registry.v2.GetRepoRequest"> & {
   uid: string;
 
   /**
-   * Which fields to return, in snake_case or camelCase, nested ones by dots; the others are left empty. Empty or `*`: all.
+   * Which fields to return, in snake_case or camelCase, nested ones by dots; the others are left empty. Empty or `*`:
+   * all.
    *
    * @generated from field: google.protobuf.FieldMask read_mask = 1010;
    */
@@ -228,7 +229,8 @@ export type BatchGetReposRequest = Message<"platform.registry.v2.BatchGetReposRe
   uids: string[];
 
   /**
-   * Which fields to return, in snake_case or camelCase, nested ones by dots; the others are left empty. Empty or `*`: all.
+   * Which fields to return, in snake_case or camelCase, nested ones by dots; the others are left empty. Empty or `*`:
+   * all.
    *
    * @generated from field: google.protobuf.FieldMask read_mask = 1010;
    */
@@ -429,7 +431,8 @@ export type ListReposRequest = Message<"platform.registry.v2.ListReposRequest"> 
   skip: number;
 
   /**
-   * Which fields to return, in snake_case or camelCase, nested ones by dots; the others are left empty. Empty or `*`: all.
+   * Which fields to return, in snake_case or camelCase, nested ones by dots; the others are left empty. Empty or `*`:
+   * all.
    *
    * @generated from field: google.protobuf.FieldMask read_mask = 1010;
    */

@@ -43,8 +43,8 @@ export type Tag = Message<"platform.registry.v2.Tag"> & {
   name: string;
 
   /**
-   * The digest of the image: `sha256:` and 64 lower-case hex digits. Empty for a tag that v1 has created without one, until
-   * it gets one.
+   * The digest of the image: `sha256:` and 64 lower-case hex digits. Empty for a tag that v1 has created without one,
+   * until it gets one.
    *
    * @generated from field: string digest = 3;
    */

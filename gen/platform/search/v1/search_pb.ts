@@ -90,8 +90,8 @@ export type SearchNamesRequest = Message<"platform.search.v1.SearchNamesRequest"
 
   /**
    * The `next_page_token` of the page before; empty for the first page. It can be used for three days, after which the
-   * search starts from its beginning again. Beside a token, `prefix` must be the same, and `types` and `scope` the same or
-   * left out.
+   * search starts from its beginning again. Beside a token, `prefix` must be the same, and `types` and `scope` the same
+   * or left out.
    *
    * @generated from field: string page_token = 5;
    */

@@ -1364,8 +1364,8 @@ export const EventTypeFilterSchema: GenEnum<EventTypeFilter> = /*@__PURE__*/
  */
 export const Advisories: GenService<{
   /**
-   * Creates an advisory in a group. Errors: INVALID_ARGUMENT, PERMISSION_DENIED; NOT_FOUND on the parent; ALREADY_EXISTS
-   * when the group has an advisory with this id about the artifact.
+   * Creates an advisory in a group. Errors: INVALID_ARGUMENT, PERMISSION_DENIED; NOT_FOUND on the parent;
+   * ALREADY_EXISTS when the group has an advisory with this id about the artifact.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.Create
    */
@@ -1400,8 +1400,8 @@ export const Advisories: GenService<{
     output: typeof AdvisorySchema;
   },
   /**
-   * Deletes an advisory and its events. Errors: NOT_FOUND, PERMISSION_DENIED; FAILED_PRECONDITION when the advisory comes
-   * from an imported feed.
+   * Deletes an advisory and its events. Errors: NOT_FOUND, PERMISSION_DENIED; FAILED_PRECONDITION when the advisory
+   * comes from an imported feed.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.Delete
    */

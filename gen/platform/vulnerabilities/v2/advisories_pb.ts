@@ -36,8 +36,8 @@ export type Advisory = Message<"platform.vulnerabilities.v2.Advisory"> & {
   uid: string;
 
   /**
-   * The advisory's public id, such as `CGA-2222-3333-4444`. It is unique in its group with the artifact's name, and with
-   * `package_url` and `subcomponent` where they are set.
+   * The advisory's public id, such as `CGA-2222-3333-4444`. It is unique in its group with the artifact's name, and
+   * with `package_url` and `subcomponent` where they are set.
    *
    * @generated from field: string advisory_id = 2;
    */
@@ -150,16 +150,16 @@ export type Advisory = Message<"platform.vulnerabilities.v2.Advisory"> & {
   packageUrl?: string | undefined;
 
   /**
-   * The component of the artifact as an OpenVEX document names it: a package URL, in most cases. Absent where the advisory
-   * is about the artifact as a whole, and for advisories of other formats.
+   * The component of the artifact as an OpenVEX document names it: a package URL, in most cases. Absent where the
+   * advisory is about the artifact as a whole, and for advisories of other formats.
    *
    * @generated from field: optional string subcomponent = 1012;
    */
   subcomponent?: string | undefined;
 
   /**
-   * How severe the vulnerability is: the ratings in all vulnerability metadata whose id or alias is this advisory's id or
-   * one of its aliases, as it is now, each rating once.
+   * How severe the vulnerability is: the ratings in all vulnerability metadata whose id or alias is this advisory's id
+   * or one of its aliases, as it is now, each rating once.
    *
    * @generated from field: repeated platform.vulnerabilities.v2.Severity severities = 16;
    */
@@ -1050,9 +1050,9 @@ export type ListAdvisoriesRequest = Message<"platform.vulnerabilities.v2.ListAdv
   pageToken: string;
 
   /**
-   * What to sort by: any of `advisory_id`, `artifact_name`, `uid`, `create_time`, `update_time`, separated by commas, each with an optional `asc` or
-   * `desc`. `created_at` and `updated_at` stand for `create_time` and `update_time`. Ties are broken by uid, in the
-   * direction of the last field. Default: `uid asc`.
+   * What to sort by: any of `advisory_id`, `artifact_name`, `uid`, `create_time`, `update_time`, separated by commas,
+   * each with an optional `asc` or `desc`. `created_at` and `updated_at` stand for `create_time` and `update_time`.
+   * Ties are broken by uid, in the direction of the last field. Default: `uid asc`.
    *
    * @generated from field: string order_by = 32;
    */
@@ -1262,8 +1262,8 @@ export const EventTypeFilterSchema: GenEnum<EventTypeFilter> = /*@__PURE__*/
   enumDesc(file_platform_vulnerabilities_v2_advisories, 1);
 
 /**
- * Advisories tell, for one vulnerability in one component of one artifact, what was found and what became of it. They come
- * from feeds that an operator imports into a group; the API reads them.
+ * Advisories tell, for one vulnerability in one component of one artifact, what was found and what became of it. They
+ * come from feeds that an operator imports into a group; the API reads them.
  *
  * @generated from service platform.vulnerabilities.v2.AdvisoriesService
  */
@@ -1290,8 +1290,8 @@ export const AdvisoriesService: GenService<{
   },
   /**
    * Lists the advisories the caller may see. Values within one filter are alternatives; filters that are set must all
-   * match. The filters on events (`event_types`, `event_review_states`, `event_authors`, `event_reviewers`) must all match
-   * one and the same event. Errors: INVALID_ARGUMENT.
+   * match. The filters on events (`event_types`, `event_review_states`, `event_authors`, `event_reviewers`) must all
+   * match one and the same event. Errors: INVALID_ARGUMENT.
    *
    * @generated from rpc platform.vulnerabilities.v2.AdvisoriesService.ListAdvisories
    */

@@ -1,7 +1,7 @@
 /**
  * Reads a software bill of materials: SPDX or CycloneDX, detected by its members. It may be in an envelope: an in-toto
- * statement, a DSSE envelope or Sigstore bundle of one, GitHub's export (`sbom`), or BuildKit's (`SPDX`). Signatures are
- * not verified.
+ * statement, a DSSE envelope or Sigstore bundle of one, GitHub's export (`sbom`), or BuildKit's (`SPDX`). Signatures
+ * are not verified.
  */
 
 import { parseJson } from "../../records/parse.ts";
@@ -22,8 +22,8 @@ export function isSbomPredicate(predicateType: string): boolean {
 }
 
 /**
- * The packages of a document. Errors: FeedRefusal; ForeignRecord for a signature, or a statement of something else, such
- * as provenance.
+ * The packages of a document. Errors: FeedRefusal; ForeignRecord for a signature, or a statement of something else,
+ * such as provenance.
  */
 export function readSbom(bytes: Uint8Array, notes: ReadNotes): Sbom {
   let document = parseJson(bytes);

@@ -1,6 +1,6 @@
 /**
- * Reports of vulnerability scanners about an image: the JSON of Grype and of Trivy. Both list a finding for each package
- * that has a vulnerability. A finding that cannot be read is refused alone.
+ * Reports of vulnerability scanners about an image: the JSON of Grype and of Trivy. Both list a finding for each
+ * package that has a vulnerability. A finding that cannot be read is refused alone.
  */
 import { Fields } from "../../records/fields.ts";
 import { parseJson } from "../../records/parse.ts";

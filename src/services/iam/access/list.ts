@@ -36,7 +36,9 @@ import {
 } from "./found-grants.ts";
 import { grantMessages } from "./messages.ts";
 
-/** Which grants: those that count at a scope, those of an identity, or those of an identity at, above or below a scope. */
+/**
+ * Which grants: those that count at a scope, those of an identity, or those of an identity at, above or below a scope.
+ */
 export type AccessQuery =
   | { readonly scope: string; readonly identity?: string | undefined }
   | { readonly scope?: undefined; readonly identity: string };

@@ -1,6 +1,6 @@
 /**
- * Turns users that only a directory made into entries of that directory. Earlier releases made an identity of every user
- * that a provisioning client named, which tokens of its issuer then spoke for in every organisation.
+ * Turns users that only a directory made into entries of that directory. Earlier releases made an identity of every
+ * user that a provisioning client named, which tokens of its issuer then spoke for in every organisation.
  */
 import type { Database, Row, WriteSession } from "../../../store/index.ts";
 import { identities } from "../identities.ts";

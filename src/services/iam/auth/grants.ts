@@ -24,7 +24,9 @@ const all = { limit: Number.MAX_SAFE_INTEGER };
 /** What grants depend on of a caller. */
 export type GrantHolder = Pick<Caller, "identities" | "providers" | "outsideIssuer">;
 
-/** Why a role binding grants nothing: its role does not exist, it is outside the subtree of its identity, or `closed`. */
+/**
+ * Why a role binding grants nothing: its role does not exist, it is outside the subtree of its identity, or `closed`.
+ */
 export type Withheld = "no role" | "outside" | "closed";
 
 /** The grants of a caller. */

@@ -1,7 +1,7 @@
 /**
- * The directories of identity providers. A user in a directory is no identity and no rule for tokens: it says whether its
- * provider lets in the user of a token that the provider accepts, and which groups the user is in. One that is removed
- * loses what it has in the organisation.
+ * The directories of identity providers. A user in a directory is no identity and no rule for tokens: it says whether
+ * its provider lets in the user of a token that the provider accepts, and which groups the user is in. One that is
+ * removed loses what it has in the organisation.
  */
 import {
   IdentityProvider_OIDC_CorrelationRule as CorrelationRule,
@@ -87,7 +87,9 @@ export async function groupsAt(
   return user?.isActive === true ? groupNamesOf(session, user.uid) : undefined;
 }
 
-/** The uid of the identity that a user with this external id is, once it has signed in; "" where only its token tells. */
+/**
+ * The uid of the identity that a user with this external id is, once it has signed in; "" where only its token tells.
+ */
 export async function identityOfEntry(session: ReadSession, provider: string, externalId: string): Promise<string> {
   const row = externalId === "" ? undefined : await session.get(identityProviders.table, provider);
   const message = row && messageOf(identityProviders, row);

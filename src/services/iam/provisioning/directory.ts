@@ -39,7 +39,9 @@ export class Entry {
     return this.#body.length;
   }
 
-  /** Without `id`, `meta`, and what is derived: the members of a group, the groups of a user. Parsed when it is read. */
+  /**
+   * Without `id`, `meta`, and what is derived: the members of a group, the groups of a user. Parsed when it is read.
+   */
   get resource(): Json {
     this.#resource ??= JSON.parse(Buffer.from(this.#body).toString()) as Json;
     return this.#resource;

@@ -1,14 +1,14 @@
 /**
  * Token exchange: exchanges a token of another issuer for a platform token, which is valid for an hour, and may be
- * narrowed to some groups and capabilities. Grants are evaluated on every call, so an exchange fixes only whom the token
- * speaks for, and the narrowing.
+ * narrowed to some groups and capabilities. Grants are evaluated on every call, so an exchange fixes only whom the
+ * token speaks for, and the narrowing.
  *
- * - An exchange that names nothing gives a token of the principal: identities are matched with it on every call, as they
- *   would be with the token given. So nothing that an organisation stores changes what the exchange gives.
+ * - An exchange that names nothing gives a token of the principal: identities are matched with it on every call, as
+ *   they would be with the token given. So nothing that an organisation stores changes what the exchange gives.
  * - With `identity` the new token speaks for that identity alone, with `identityProvider` for the user who signs in
  *   there.
- * - A platform token may be exchanged to restrict it further. The new one keeps all restrictions of the old one, expires
- *   no later, and begins no session. Otherwise a stolen token could be renewed forever.
+ * - A platform token may be exchanged to restrict it further. The new one keeps all restrictions of the old one,
+ *   expires no later, and begins no session. Otherwise a stolen token could be renewed forever.
  * - Roles that follow from groups in the token given end with the life of that token.
  * - With `identity`, a well-formed token that does not match it is PERMISSION_DENIED. The text is the same whether the
  *   identity belongs to others, does not exist, or the signature is wrong.

@@ -99,7 +99,8 @@ export class TransactionConnection implements SqlConnection {
     } else if (outcome.value.command !== "COMMIT") {
       this.#failure ??= { error: new Error(`COMMIT of a failed transaction: ${outcome.value.command}`) };
     } else if (warning !== undefined) {
-      // PostgreSQL warns when it is stopped while it waits for a synchronous standby, which may never get the transaction.
+      // PostgreSQL warns when it is stopped while it waits for a synchronous standby, which may never get the
+      // transaction.
       this.#failure ??= undecided(warning, undefined);
     }
     this.#throwFailure();

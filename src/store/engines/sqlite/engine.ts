@@ -1,7 +1,7 @@
 /**
  * SQLite through node:sqlite, with a write-ahead log. One connection writes and one reads, so that no read sees or
- * waits for an open transaction. Others, on threads, checkpoint and run long queries. Statements run synchronously; none stays open
- * across an await.
+ * waits for an open transaction. Others, on threads, checkpoint and run long queries. Statements run synchronously;
+ * none stays open across an await.
  *
  * As with `synchronous=FULL`, a commit is on disk before it is acknowledged or read. SQLite runs with
  * `synchronous=NORMAL`, and the log is flushed here, because SQLite would block the event loop meanwhile.

@@ -9,8 +9,8 @@
  *   that no tokenizer changes it.
  * - A search text is indexed by its trigrams. A row with all trigrams of a text need not contain the text, so the row
  *   is checked, too. For texts of one and two characters, the document has more than the text: an end mark, so that
- *   every pair of characters starts a trigram, then each character between two marks. Where most rows have the trigrams,
- *   an index that has the texts themselves is read instead, which costs a seventh of reading the rows.
+ *   every pair of characters starts a trigram, then each character between two marks. Where most rows have the
+ *   trigrams, an index that has the texts themselves is read instead, which costs a seventh of reading the rows.
  */
 import { type Expression, type RawBuilder, sql } from "kysely";
 import { parentOf } from "../../../uid.ts";

@@ -1,9 +1,9 @@
 /**
  * Group commit: the only writer of a SQLite file. Units of work wait in a queue, in which those whom they count against
- * take turns, and run one after another in shared transactions, of up to 64 units or 10 ms, each with one BEGIN IMMEDIATE, one COMMIT and one flush of the disk. COMMIT
- * itself does not wait for the disk. Meanwhile the event loop continues, and with it the units of the next transaction,
- * which commits when this one is on disk. The result of a unit is returned only then, because later units have seen its
- * writes. When the commit fails, all of its units fail.
+ * take turns, and run one after another in shared transactions, of up to 64 units or 10 ms, each with one BEGIN
+ * IMMEDIATE, one COMMIT and one flush of the disk. COMMIT itself does not wait for the disk. Meanwhile the event loop
+ * continues, and with it the units of the next transaction, which commits when this one is on disk. The result of a
+ * unit is returned only then, because later units have seen its writes. When the commit fails, all of its units fail.
  *
  * A unit that throws has usually written nothing. If it has, the transaction is rolled back, and its units run again,
  * each in a savepoint. So do the units of the next commits, because such units seldom come alone. Savepoints in every
@@ -13,8 +13,8 @@
  * fails, until a restart. A write that fails before that, because the disk is full or read-only, has lost nothing:
  * units fail only while it does.
  *
- * A unit that meets a damaged page fails, and the others of its transaction run again without it: SQLite does not commit
- * after such an error.
+ * A unit that meets a damaged page fails, and the others of its transaction run again without it: SQLite does not
+ * commit after such an error.
  *
  * A timer waits for a lock that another process holds. SQLite's own wait would block the event loop.
  */
