@@ -5,13 +5,14 @@
  *     node bench/expensive-load.ts loop PORT TOKEN PATH CONNECTIONS
  *     node bench/expensive-load.ts cancel PORT TOKEN PATH
  *
- * In a loop, it tells its parent when it ends how many of its calls have been answered 200, and how many otherwise.
+ * In a loop, when it ends, it reports to its parent how many of its calls have been answered 200, and how many
+ * otherwise.
  */
 
 import { Agent, get } from "node:http";
 import { setPriority } from "node:os";
 
-/** Clients are on other machines: here they leave the processors to the server and to whoever is measured. */
+/** Clients are on other machines: here they leave the processors to the server and to the measured client. */
 setPriority(10);
 
 const [kind, port, token, path, connections] = process.argv.slice(2);

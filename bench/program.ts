@@ -104,7 +104,7 @@ function isReady(adminPort: number): Promise<boolean> {
   });
 }
 
-/** Linux tells what a process costs in files. */
+/** Linux reports the costs of a process in files. */
 function statOf(pid: number): string[] {
   const text = readFileSync(`/proc/${pid}/stat`, "utf8");
   return text.slice(text.lastIndexOf(")") + 2).split(" ");

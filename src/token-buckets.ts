@@ -18,7 +18,10 @@ interface Bucket {
 }
 
 const maxBuckets = 20_000;
-/** What tokens may lack of a whole one: sums of fractions are rounded, and who waits as told is served. */
+/**
+ * What tokens may lack of a whole one: sums of fractions are rounded, and a client that waits as long as it should is
+ * served.
+ */
 const rounding = 1e-9;
 
 /** The buckets of one limit. */

@@ -12,7 +12,7 @@ import { openSecrets } from "./keys/secrets.ts";
 export interface Installation {
   /** `iss` of the platform's own tokens; never changes. */
   readonly issuerUrl: string;
-  /** Secret: whoever reads them can sign tokens. None where the operator gives the keys. */
+  /** Secret: anyone who reads them can sign tokens. None where the operator gives the keys. */
   readonly signingKeys: readonly StoredKey[];
   /** The `kid` of every key that was revoked. */
   readonly revokedKeys: readonly string[];

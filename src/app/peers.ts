@@ -19,7 +19,7 @@ export interface Peers {
    * heap snapshots and CPU profiles. `isProbed`: whether somebody asks this process for readiness.
    */
   report(checks: readonly Check[], debugPort: number | undefined, isProbed: boolean): void;
-  /** Whether somebody asked one of the processes for readiness before they were told to stop. */
+  /** Whether somebody asked one of the processes for readiness before they had to stop. */
   readonly isProbed: boolean;
 }
 

@@ -71,7 +71,7 @@ interface AuthenticatorOptions {
   readonly identities: IdentitySource;
   readonly providers: ProviderSource;
   readonly keySets: KeySets;
-  /** Absent: certificates of clients are no identities. */
+  /** Absent: certificates of clients are not identities. */
   readonly certificates?: CertificateTokens | undefined;
   /** See {@link Payer.pause}; absent: nothing pauses. */
   readonly pause?: Pause | undefined;

@@ -21,7 +21,7 @@ export function narrowingOf(claims: Readonly<Record<string, unknown>>): Narrowin
   const scopes = textsOf(claims, "scopes");
   const names = textsOf(claims, "cap");
   if (scopes === undefined && names === undefined) return undefined;
-  if (scopes?.every(isUid) === false) throw new TokenRejected("narrowed to what is no uid");
+  if (scopes?.every(isUid) === false) throw new TokenRejected("narrowed to what is not a uid");
   return {
     ...(scopes && { scopes }),
     ...(names && { capabilities: names.flatMap((name) => capabilitiesByName.get(name) ?? []) }),

@@ -64,7 +64,7 @@ export interface Presentation {
   /** The uid of the provider that is named. */
   readonly named: string | undefined;
   /**
-   * The uid that a call is about; undefined if it is about no organisation or several. A call about one is no first
+   * The uid that a call is about; undefined if it is about no organisation or several. A call about one is not a first
    * sign-in at another, which would learn of the caller.
    */
   readonly place: string | undefined;

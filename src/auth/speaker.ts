@@ -110,7 +110,9 @@ export function createSpeakers({ identities, providers, defaults, clock }: Speak
     const isForOthers =
       candidates.some((identity) => missesAudience(identity.rule, principal, matchingOf(identity))) ||
       (await providers.hasIssuer(iss));
-    return isForOthers ? new TokenMisfit("for another audience") : new TokenRejected("nobody expects it");
+    return isForOthers
+      ? new TokenMisfit("for another audience")
+      : new TokenRejected("no identity or provider matches it");
   }
 
   return {
@@ -142,7 +144,7 @@ export function createSpeakers({ identities, providers, defaults, clock }: Speak
       const found = [...new Set(known)].filter((uid) => !isUserOnly || uid === user);
       if (found.length === 0) {
         if (isOverBudget)
-          throw new NotFinal("nobody expects it, as far as patterns were matched: they take too much work");
+          throw new NotFinal("no identity or provider matches it; matching of patterns stopped at its limit");
         if (signIn.isDeferred || signIn.ambiguous === "elsewhere")
           throw new NotFinal("its user signs in with a call about the organisation of the provider");
         if (signIn.ambiguous === "here") throw new SignInAmbiguous();

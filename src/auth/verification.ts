@@ -43,7 +43,7 @@ interface VerifierOptions {
   readonly identities: Pick<IdentitySource, "keySources">;
   readonly providers: Pick<ProviderSource, "hasIssuer">;
   readonly keySets: KeySets;
-  /** Absent: certificates of clients are no identities. */
+  /** Absent: certificates of clients are not identities. */
   readonly certificates?: CertificateTokens | undefined;
 }
 
@@ -105,7 +105,7 @@ export function createVerifier({ identities, providers, keySets, certificates }:
     async verify(token) {
       const { iss, sub } = token.claims;
       if (iss === certificateIssuer) {
-        if (certificates === undefined) throw new TokenRejected("certificates of clients are no identities here");
+        if (certificates === undefined) throw new TokenRejected("certificates of clients are not identities here");
         certificates.verify(token);
         return { isNamed: true, isPublished: true, tried: new Map() };
       }
@@ -116,7 +116,8 @@ export function createVerifier({ identities, providers, keySets, certificates }:
       const isNamed = hasProvider || published === "named";
       const tried = verifyCarried(token, carried);
       if (tried instanceof Map) return { isNamed, isPublished: false, tried };
-      if (!hasProvider && published === undefined) throw tried ?? new TokenRejected("nobody expects it");
+      if (!hasProvider && published === undefined)
+        throw tried ?? new TokenRejected("no identity or provider matches it");
       return verifyPublished(token, { isNamed, isPublished: false, tried: new Map() });
     },
     hasVerified(token, { tried }, issuerKeys) {

@@ -14,7 +14,7 @@ export interface RanStatement {
 const maxKept = 100;
 
 /**
- * Moments of a call, as `performance.now()` tells them; 0: it has not got there. A call that ends early has spent the
+ * Moments of a call, by `performance.now()`; 0: it has not got there. A call that ends early has spent the
  * rest of its time in the step that it has not left.
  */
 export class CallTimes {

@@ -131,7 +131,7 @@ export class LocalCall implements HandlerContext {
     if (this.#stopReason !== undefined) throw this.#stopReason;
   }
 
-  /** Is told of the statements of the call; undefined if it is not measured. */
+  /** Observes the statements of the call; undefined if it is not measured. */
   get statements(): CallTimes | undefined {
     return timesOf(this.values);
   }

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { type AuditRecord, appendAudit, auditEntry, emptyRecord } from "../audit/index.ts";
 import type { Database, WriteSession } from "../store/index.ts";
 
-/** What a record says of a command beside its name and its user. */
+/** What a record says about a command beside its name and its user. */
 export type CommandDetails = Partial<Pick<AuditRecord, "scope" | "resource" | "code">>;
 
 /** The record of one run of a command. It is written once. */

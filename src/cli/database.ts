@@ -34,7 +34,7 @@ export async function withDatabase(
 }
 
 /**
- * The same for a command that changes something. The audit log tells that it ran, and how it ended, unless `run` has
+ * The same for a command that changes something. The audit log records that it ran, and how it ended, unless `run` has
  * written its record.
  */
 export function withAuditedDatabase(
@@ -51,7 +51,7 @@ export function withAuditedDatabase(
       await run(database, config, record);
       await finish();
     } catch (error) {
-      // The database may be what has failed: then the error alone tells.
+      // The database may be what has failed: then only the error is reported.
       const code = error instanceof CommandFailure ? "FAILED_PRECONDITION" : "INTERNAL";
       await finish({ code }).catch(() => {});
       throw error;

@@ -41,7 +41,7 @@ const installationCommands: readonly CommandEntry[] = [
     "manage the encryption of secrets in the database",
     async () => (await import("./keys/secrets.ts")).secretsCommand(),
   ],
-  ["access", "tell who can do what, and why", async () => (await import("./access/index.ts")).accessCommand()],
+  ["access", "explain who can do what, and why", async () => (await import("./access/index.ts")).accessCommand()],
   [
     "audit",
     "print the audit log, or append it to a file",

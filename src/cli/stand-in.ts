@@ -1,4 +1,4 @@
-/** A stand-in for tests (`serve --ephemeral`): what it does before its first call, and what it tells of itself. */
+/** A stand-in for tests (`serve --ephemeral`): what it does before its first call, and how it announces itself. */
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import type { RunningServer } from "../app/index.ts";
 import { maxTokenLifeSeconds } from "../auth/index.ts";

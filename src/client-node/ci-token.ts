@@ -27,7 +27,7 @@ const timeoutMs = 30_000;
  *     GitLab CI/CD     the variable PLATFORM_ID_TOKEN, of `id_tokens:` in the job
  *     Kubernetes       a projected service account token, in PLATFORM_ID_TOKEN_FILE or /var/run/secrets/platform/token
  *
- * @param audience what GitHub writes into the token; the others are told in the job or in the volume.
+ * @param audience what GitHub writes into the token; for the others, the job or the volume sets it.
  * Errors: CiTokenError at once if there is none, and by a call if its file cannot be read or GitHub refuses one;
  * PlatformError with UNAVAILABLE if GitHub cannot be reached.
  */
@@ -61,8 +61,8 @@ function projectedToken(file: string): CiToken {
 
 async function requestGitHubToken(url: string, bearer: string, audience: string): Promise<string> {
   const target = URL.parse(url);
-  if (target === null) throw new CiTokenError("ACTIONS_ID_TOKEN_REQUEST_URL is no URL");
-  if (!isSendable(bearer)) throw new CiTokenError("ACTIONS_ID_TOKEN_REQUEST_TOKEN is no token");
+  if (target === null) throw new CiTokenError("ACTIONS_ID_TOKEN_REQUEST_URL is not a URL");
+  if (!isSendable(bearer)) throw new CiTokenError("ACTIONS_ID_TOKEN_REQUEST_TOKEN is not a token");
   target.searchParams.set("audience", audience);
   let response: Response;
   let text: string;

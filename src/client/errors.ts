@@ -66,7 +66,7 @@ export class PlatformError extends ConnectError {
     return delay && Number(delay.seconds) * 1000 + Math.ceil(delay.nanos / 1e6);
   }
 
-  /** What is wrong with a token whose signature is valid: `the token is expired`. Nobody else is told. */
+  /** What is wrong with a token whose signature is valid: `the token is expired`. Other faults are not described. */
   get tokenFault(): string | undefined {
     return /error_description="([^"]*)"/.exec(this.metadata.get("www-authenticate") ?? "")?.[1];
   }

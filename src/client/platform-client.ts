@@ -74,7 +74,7 @@ export function createPlatformClient(options: TransportOptions): PlatformClient 
 /**
  * Clients of some services of a server: `createClientsOf({ ReposService }, transport).repos`. A bundler leaves out the
  * other services.
- * @param services descriptors by their names; values that are no services are ignored.
+ * @param services descriptors by their names; values that are not services are ignored.
  */
 export function createClientsOf<const Services extends object>(
   services: Services,

@@ -14,7 +14,7 @@ export interface TokenRequest {
 export interface TokenSource {
   /** The token to send; undefined to call without one. */
   token(request: TokenRequest): Promise<string | undefined>;
-  /** Tells that the server refused `token` as unauthenticated. Returns whether another token may be accepted. */
+  /** Reports that the server refused `token` as unauthenticated. Returns whether another token may be accepted. */
   refused?(token: string): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The line on a terminal, on standard error, that tells how far a command is. Anything else is told nothing. */
+/** The progress of a command, a line on standard error. It is only shown on a terminal. */
 
 import { printable } from "../log-text.ts";
 

@@ -15,19 +15,19 @@ parseIdleTime.schema = parseDuration.schema;
 /** The settings. */
 export const connectionSettings = {
   trustedProxies: {
-    help: "networks of the proxies that say who their clients are: 10.0.0.0/8,192.0.2.1 (default: none)",
+    help: "networks of the proxies whose statements about client addresses are trusted: 10.0.0.0/8,192.0.2.1 (default: none)",
     placeholder: "CIDR,…",
     default: "",
     parse: parseNetworks,
   },
   forwardedHeader: {
-    help: "with --trusted-proxies, the one field in which they say so: X-Forwarded-For, or Forwarded (RFC 7239)",
+    help: "with --trusted-proxies, the header field in which they pass the client address: X-Forwarded-For, or Forwarded (RFC 7239)",
     placeholder: "NAME",
     default: "X-Forwarded-For",
     parse: parseForwardedHeader,
   },
   proxyProtocol: {
-    help: "with --trusted-proxies, whether each of their connections begins with a header of the PROXY protocol (version 1 or 2), which then counts instead: on or off",
+    help: "with --trusted-proxies, whether each of their connections begins with a header of the PROXY protocol (version 1 or 2), which is then used instead: on or off",
     placeholder: "on|off",
     default: "off",
     parse: parseOnOff,
@@ -63,7 +63,7 @@ export const connectionSettings = {
     parse: parseOnOff,
   },
   adminHosts: {
-    help: "further host names by which /metrics and /debug of the admin listener are asked, comma-separated; addresses and names without a dot need not be named",
+    help: "additional host names under which /metrics and /debug of the admin listener are reached, comma-separated; addresses and names without a dot are always accepted",
     placeholder: "LIST",
     default: "",
     parse: parseHosts,

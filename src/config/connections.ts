@@ -16,7 +16,7 @@ export interface ConnectionConfig {
   /** How long an HTTP/1.1 connection may wait for its next request, and one of HTTP/2 for its next stream. */
   readonly keepAliveTimeout: number;
   readonly http2IdleTimeout: number;
-  /** Whether answers over TLS tell browsers to use nothing else. */
+  /** Whether responses over TLS require browsers to use TLS only (Strict-Transport-Security). */
   readonly hsts: "on" | "off";
   /** Further names by which the admin listener is reached. */
   readonly adminHosts: readonly string[];

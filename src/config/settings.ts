@@ -170,7 +170,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   metrics: { help: "metrics in the Prometheus format, at the admin address: on or off", ...onOrOff },
   drainDelay: {
-    help: "how long a server that stops serves on, unready, so that balancers leave it, and then how long idle connections stay open; auto: 5s if it was probed lately, else 0",
+    help: "how long a stopping server continues to serve, unready, until balancers have left, and then how long idle connections stay open; auto: 5s if it was probed lately, else 0",
     placeholder: "DURATION|auto",
     default: "auto",
     parse: (value: string) => (value === "auto" ? undefined : parseDuration(value)),

@@ -154,7 +154,7 @@ function readScope(field: DescField): Omit<Scope, "mayBePlatform"> {
   }
   const uid = field.message?.field.uid;
   if (field.fieldKind !== "message" || uid === undefined)
-    throw new Error(`scope field ${field.name} is no uid and holds none`);
+    throw new Error(`scope field ${field.name} is not a uid and holds none`);
   return {
     field: "uid",
     resourceType: readResource(field.message).type,

@@ -28,7 +28,7 @@ export interface Event {
 
 /**
  * The extension attributes of an event that a call has caused (CloudEvents' extension for distributed tracing), and the
- * baggage, which is no attribute and is delivered as a header field.
+ * baggage, which is not an attribute and is delivered as a header field.
  */
 export function traceExtensions(trace: TraceContext | undefined): Record<string, string> {
   if (trace === undefined) return {};

@@ -3,7 +3,7 @@
  *
  * It knows no RPC and no domain. A request arrives in one of two forms: streamed, as Node's own request and response,
  * or buffered, if it is simple and all of it has been received. A request is simple if it is in the strict subset that
- * `http1/` and `http2/` parse themselves. Both forms have the same fields, so that most code need not tell them apart.
+ * `http1/` and `http2/` parse themselves. Both forms have the same fields, so that most code need not distinguish them.
  *
  * Standards: RFC 9110, RFC 9112, RFC 9113, RFC 7541.
  *

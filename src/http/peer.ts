@@ -9,7 +9,7 @@ import { verifiedCertificateOf } from "./tls.ts";
 /** What a request came by: a socket, or what stands for one before Node's HTTP/2. */
 type Connection = object & Pick<Socket, "destroySoon">;
 
-/** The connections of requests of Node's HTTP/2, because Node does not tell of a connection that is not its own. */
+/** The connections of requests of Node's HTTP/2, because Node does not expose a connection that is not its own. */
 const connections = new WeakMap<object, Connection>();
 
 /** Notes the connection of a request of Node's HTTP/2. */

@@ -1,4 +1,4 @@
-/** Series of a metric: how they are made, told apart and added up. */
+/** Series of a metric: how they are made, distinguished and added up. */
 import type { HistogramValue } from "../histogram/index.ts";
 import type { Series } from "./registry.ts";
 

@@ -39,8 +39,8 @@ export function errorSchema(schemas: Schemas, details: readonly DescMessage[], s
 }
 
 /**
- * The schema of a detail: one for each type, told apart by `@type`, and one for types outside `google`. Each detail has
- * exactly one of them, also for validators that read neither `discriminator` nor `not`.
+ * The schema of a detail: one for each type, distinguished by `@type`, and one for types outside `google`. Each detail
+ * has exactly one of them, also for validators that read neither `discriminator` nor `not`.
  */
 function detailSchema(schemas: Schemas, details: readonly DescMessage[]): Reference {
   if (details.length === 0) return schemas.add("ErrorDetail", otherDetail("ErrorDetail", "A detail.", undefined));

@@ -39,7 +39,7 @@ export function hideBugs({ contract, log, serviceHost, reportOutage }: HideBugsO
   });
 }
 
-/** Logs an error whose cause callers are not told: a bug, or damaged data. `described`: what they are told. */
+/** Logs an error whose cause is hidden from callers: a bug, or damaged data. `described`: the error that they get. */
 export function logFault(
   log: Logger,
   error: unknown,

@@ -7,7 +7,7 @@ import { LruMap } from "../lru-map.ts";
 import { createSecrets } from "../sealing.ts";
 import type { ScalarValue } from "../store/index.ts";
 
-/** How long a token is valid. An older one is no error; it restarts its query. */
+/** How long a token is valid. An older one is not an error; it restarts its query. */
 export const pageTokenLifeMs = 3 * 24 * 60 * 60 * 1000;
 
 /** The content of a token. */

@@ -132,7 +132,7 @@ function requestsOf({ httpMethod, template: { segments, verb = "" } }: Binding):
 function readBinding(method: DescMethod, rule: HttpRule): Binding {
   const pattern = patternOf(rule);
   if (pattern === undefined || pattern.httpMethod === "") throw new Error("an HTTP method and a path are needed");
-  if (!httpMethodPattern.test(pattern.httpMethod)) throw new Error(`${pattern.httpMethod} is no HTTP method`);
+  if (!httpMethodPattern.test(pattern.httpMethod)) throw new Error(`${pattern.httpMethod} is not an HTTP method`);
   const template = parseTemplate(pattern.template);
   const variables = template.variables.map((variable) => bindVariable(method, template, variable));
   const body = findBody(method, rule.body);

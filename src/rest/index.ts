@@ -9,7 +9,7 @@
  * http.proto, segments may follow `**`: the longest tail wins.
  *
  * Refused when built, by method and column: templates that do not parse, variables nested or bound twice, two members
- * of a oneof, fields that do not exist or are no singular scalars, unknown body and response_body fields, and two
+ * of a oneof, fields that do not exist or are not singular scalars, unknown body and response_body fields, and two
  * bindings for the same requests. Methods with streams in both directions are left out with a warning.
  *
  * Refused when called: everything ambiguous, such as unknown fields and parameters, duplicates, rounded integers and

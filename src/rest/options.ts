@@ -89,8 +89,8 @@ export interface RestOptions extends BindingOptions {
   /** Returns what decides about the body of a request while it is received; undefined for nothing. */
   watchBody?(request: HttpRequest, response: HttpResponse, method: RestMethod): BodyWatch | undefined;
   /**
-   * Completes every error before it is written, for instance with an ErrorInfo. An error that is no ConnectError comes
-   * as INTERNAL, with a fixed message and the original as its cause. `method` is undefined when no route matches.
+   * Completes every error before it is written, for instance with an ErrorInfo. An error that is not a ConnectError
+   * comes as INTERNAL, with a fixed message and the original as its cause. `method` is undefined when no route matches.
    */
   describeError?(error: ConnectError, method: RestMethod | undefined): ConnectError;
   /**

@@ -28,7 +28,7 @@ export function isProtobuf(contentType: string): boolean {
 /** Puts a body into a message, or returns the one that replaces it. Errors: INVALID_ARGUMENT. */
 type ProtobufReader = (message: Message, bytes: Uint8Array) => Message;
 
-/** The reader for the bodies of a binding; undefined if they are no messages. */
+/** The reader for the bodies of a binding; undefined if they are not messages. */
 export function createProtobufReader({ method, body }: Binding): ProtobufReader | undefined {
   if (body === "*") {
     const read = createBinaryReader(method.input, maxRequestFields);
@@ -57,7 +57,7 @@ function readWellFormed(read: BinaryReader, bytes: Uint8Array): Message {
 /** Returns the body for a response message. */
 type ProtobufWriter = (message: Message | StoredMessage) => Uint8Array;
 
-/** The writer for the responses of a binding; undefined if they are no messages. A field that is unset is empty. */
+/** The writer for the responses of a binding; undefined if they are not messages. A field that is unset is empty. */
 export function createProtobufWriter({ method, responseBody: field }: Binding): ProtobufWriter | undefined {
   if (field === undefined) return createBinaryWriter(method.output);
   if (field.fieldKind !== "message") return undefined;

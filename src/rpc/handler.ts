@@ -26,9 +26,9 @@ export interface RpcHandlerOptions extends ConnectHandlerOptions {
 
 /** Answers RPCs. Paths are those of requests, without the query. */
 export interface RpcHandler {
-  /** Answers a request; false for one that is no RPC, of which nothing has been read. */
+  /** Answers a request; false for one that is not an RPC, of which nothing has been read. */
   handle(path: string, request: PortRequest, response: PortResponse): boolean;
-  /** Answers a buffered request, or has it fall back to `handle`; false for one that is no RPC. */
+  /** Answers a buffered request, or has it fall back to `handle`; false for one that is not an RPC. */
   handleBuffered(path: string, request: BufferedRequest, response: BufferedResponse): boolean;
   /**
    * Decides by its head how a request is answered once it is buffered: by the fast path of gRPC or by `others`.

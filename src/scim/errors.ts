@@ -28,7 +28,7 @@ const codes: Readonly<Record<number, Code>> = {
   501: Code.Unimplemented,
 };
 
-/** An error that the caller is told. */
+/** An error that the caller gets. */
 export class ScimError extends ConnectError {
   readonly httpStatus: number;
   readonly scimType: ScimType | undefined;

@@ -50,7 +50,7 @@ export function isId(text: string): boolean {
   return /^[0-9a-f]{16}$/.test(text);
 }
 
-/** How often a filter asks for what other entries tell: the members of a group, the groups of a user. */
+/** How often a filter needs what other entries define: the members of a group, the groups of a user. */
 export function derivedMentions(filter: Filter): number {
   return mentions(filter, /(^|:)(members|groups)\b/i);
 }

@@ -178,7 +178,7 @@ function applyFiltered(
     setValue(holder, name, readValue(attribute, changed, name));
     return;
   }
-  // What the filter says of a value that is added: Entra ID adds, and replaces, `emails[type eq "work"].value` so.
+  // What the filter says about a value that is added: Entra ID adds, and replaces, `emails[type eq "work"].value` so.
   const described = descriptionOf(filter);
   if (described === undefined || (op === "replace" && sub === undefined))
     throw new ScimError(400, `no value of ${name} meets the filter`, "noTarget");

@@ -88,7 +88,7 @@ function addTo(read: Json, name: string, parts: Json): void {
   if (Object.keys(parts).length > 0) read[name] = { ...(read[name] as Json | undefined), ...parts };
 }
 
-/** Errors: ScimError if `schemas` is no list of names; which names they are does not matter. */
+/** Errors: ScimError if `schemas` is not a list of names; which names they are does not matter. */
 export function checkSchemas(given: unknown): void {
   const key = Object.keys(Object(given) as Json).find((name) => name.toLowerCase() === "schemas");
   const schemas = key === undefined ? undefined : (given as Json)[key];

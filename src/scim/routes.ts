@@ -17,7 +17,7 @@ export interface Route {
 }
 
 const verbs: Readonly<Record<string, string>> = { POST: "create", PUT: "replace", PATCH: "patch", DELETE: "delete" };
-/** Whatever is no call of a resource: discovery, and paths that nothing is at. */
+/** Whatever is not a call of a resource: discovery, and paths that nothing is at. */
 const other = "scim/describe";
 
 /** The names of all calls, in the log, the metrics and the audit log. */

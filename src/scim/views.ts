@@ -43,7 +43,7 @@ export class Views {
   }
 
   /**
-   * What other entries tell of one: the members of a group, the groups of a user. `only`: whether this one is among
+   * What other entries define for one: the members of a group, the groups of a user. `only`: whether this one is among
    * them.
    */
   async others(type: ResourceType, { uid }: Entry, only?: string): Promise<Json> {
@@ -82,7 +82,7 @@ export class Views {
     return `${this.#base}${endpoint}/${idOf(uid)}`;
   }
 
-  /** An entry without what other entries tell. */
+  /** An entry without what other entries define. */
   plain(type: ResourceType, entry: Entry, { hasMeta = true } = {}): Json {
     const { uid, createMs, updateMs, resource } = entry;
     const { schema, extension } = type;

@@ -32,7 +32,7 @@ export async function copyDatabase(from: string, to: string, options: CopyOption
   return (await import("./engines/sqlite/backup.ts")).copySqlite(from, to, options);
 }
 
-/** Reads a whole copy, checks it, and tells what it has. Errors: RefusedError when it is damaged. */
+/** Reads a whole copy, checks it, and returns what it has. Errors: RefusedError when it is damaged. */
 export async function inspectCopy(path: string): Promise<DatabaseContents> {
   const { readSqlite } = await import("./engines/sqlite/backup.ts");
   const { sqlite } = await import("./engines/sqlite/engine.ts");
@@ -63,7 +63,7 @@ export async function holdDatabase(path: string): Promise<HeldFile> {
   return (await import("./engines/sqlite/backup.ts")).holdSqlite(path);
 }
 
-/** Those of the names that are no migration of this program. */
+/** The names that are not migrations of this program. */
 export function unknownMigrations(schema: readonly string[]): readonly string[] {
   return schema.filter((name) => !migrations.some((migration) => migration.name === name));
 }

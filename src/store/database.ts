@@ -87,7 +87,7 @@ export interface Database {
   correctCounters(): Promise<number>;
   /** The server's time, in milliseconds since 1970; undefined where that is the time of this machine. */
   clock(): Promise<number | undefined>;
-  /** Reads the whole database file and tells what is damaged; undefined where the server keeps the files. */
+  /** Reads the whole database file and reports what is damaged; undefined where the server keeps the files. */
   findDamage(): Promise<readonly string[] | undefined>;
   /** The columns of every table, by its name. On PostgreSQL those of the current schema. */
   columns(): Promise<ReadonlyMap<string, ReadonlySet<string>>>;

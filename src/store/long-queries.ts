@@ -22,7 +22,7 @@ export interface ReadingCall {
   timeoutMs?(): number | undefined;
   /** Lets others have their turns, if the call has had the event loop for long. */
   pause?(): Promise<void> | undefined;
-  /** Is told of its statements. */
+  /** Observes its statements. */
   readonly statements?: StatementObserver | undefined;
 }
 

@@ -3,7 +3,7 @@
  * that no script reads and that only requests of the same site carry (RFC 6265bis). Nothing but `/sts` reads it.
  *
  * A page of another origin cannot use it: the header needs a preflight, which is never granted for it, and a request
- * whose `Origin` or `Sec-Fetch-Site` tells of another origin is refused.
+ * whose `Origin` or `Sec-Fetch-Site` names another origin is refused.
  */
 
 import { invalid, permissionDenied } from "../errors.ts";

@@ -269,7 +269,7 @@ function checkTypes(parameters: Parameters): void {
   if (wanted !== undefined && wanted !== accessTokenType && wanted !== jwtType)
     throw invalid({ field: "requested_token_type", description: `must be ${accessTokenType} or ${jwtType}` });
   if (parameters.one("actor_token") !== undefined)
-    throw invalid({ field: "actor_token", description: "nobody can act for another here" });
+    throw invalid({ field: "actor_token", description: "acting for another user is not supported" });
 }
 
 function narrowingOf(parameters: Parameters): NarrowingRequest {

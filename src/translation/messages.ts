@@ -27,7 +27,7 @@ export interface MessageTable {
   readonly fields?: Readonly<Record<string, string | Conversion>>;
   /** Fields of the older message that are ignored in requests and never set in responses. */
   readonly onlyOlder?: Reasons;
-  /** Fields of the older message that a request must not set; the reason is what the caller is told. */
+  /** Fields of the older message that a request must not set; the reason is part of the error. */
   readonly refused?: Reasons;
   /** Fields of the newer message that keep their values in requests and are left out of responses. */
   readonly onlyNewer?: Reasons;

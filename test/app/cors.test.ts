@@ -89,7 +89,7 @@ test("a preflight is answered", async () => {
 test.each([
   ["from elsewhere", { origin: "https://evil.example", "access-control-request-method": "PATCH" }],
   ["without a method", { origin }],
-])("OPTIONS %s is no preflight to answer", async (_what, headers) => {
+])("OPTIONS %s is not a preflight to answer", async (_what, headers) => {
   expect(await (await send([origin], "OPTIONS", headers)).text()).toBe("handled");
 });
 

@@ -68,7 +68,7 @@ test.each<[string, Record<string, string>, string]>([
     { "src/rest/planted.ts": imports("../../gen/platform/iam/v2/groups_pb.ts") },
     "src/rest/planted.ts imports gen/platform/iam/v2/groups_pb.ts: rest knows no domain",
   ],
-  ["a module that is not in the table", { "src/planted/index.ts": "" }, "src/planted is no module of the table"],
+  ["a module that is not in the table", { "src/planted/index.ts": "" }, "src/planted is not a module of the table"],
   [
     "a leaf that uses a module",
     { "src/errors.ts": imports("./rest/index.ts") },

@@ -59,7 +59,7 @@ function isLeaf(path: string): boolean {
 
 function unknownModules(sources: Sources, modules: ModuleTable): string[] {
   const found = new Set([...sources.keys()].filter((path) => !isLeaf(path)).map(moduleOf));
-  return [...found].filter((name) => !(name in modules)).map((name) => `src/${name} is no module of the table`);
+  return [...found].filter((name) => !(name in modules)).map((name) => `src/${name} is not a module of the table`);
 }
 
 /** The table is in order of level, so that it has no cycle. */

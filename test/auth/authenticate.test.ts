@@ -432,17 +432,20 @@ describe("forged and broken tokens", () => {
     const stranger = await testKey("ES256", "a");
     const causes = {
       "signature not verified": await tokenOf({}, stranger),
-      "nobody expects it": await tokenOf({ iss: "https://other.example" }),
+      "no identity or provider matches it": await tokenOf({ iss: "https://other.example" }),
       "not three parts": "a.b",
       "keys were fetched a moment ago": await tokenOf({}, await testKey("ES256", "unknown")),
     };
     for (const [cause, token] of Object.entries(causes))
       expect(await refusal(`Bearer ${token}`)).toEqual([invalid, cause]);
-    expect(await refusal(`Bearer ${await tokenOf({ sub: "nobody" })}`)).toEqual([invalid, "nobody expects it"]);
+    expect(await refusal(`Bearer ${await tokenOf({ sub: "nobody" })}`)).toEqual([
+      invalid,
+      "no identity or provider matches it",
+    ]);
     expect(await refusal(`Bearer ${await tokenOf({ exp: 1 }, stranger)}`)).toEqual([invalid, "signature not verified"]);
     expect(await refusal(`Bearer ${await tokenOf({ exp: 1, iss: "https://other.example" })}`)).toEqual([
       invalid,
-      "nobody expects it",
+      "no identity or provider matches it",
     ]);
   });
 

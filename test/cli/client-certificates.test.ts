@@ -197,7 +197,7 @@ test("who may connect", async () => {
     expect((await get(running, build)).status).toBe(200);
   }
   expect(await refusal(get(required))).toMatch(/^fetch failed/);
-  // Without --tls-client-identities a certificate is no identity.
+  // Without --tls-client-identities a certificate is not an identity.
   const answer = await clientOf(required, build)("GET", "/iam/v2/groups");
   expect(answer).toMatchObject({ status: 401, body: { message: "Unauthenticated: missing bearer token" } });
   expect((await get(optional)).status).toBe(200);

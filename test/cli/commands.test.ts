@@ -295,7 +295,7 @@ describe("a command line or setting that cannot be used: exit status 2", () => {
     expect(stderr).not.toMatch(/^ +at /m);
   });
 
-  test("--help is no failure", async () => {
+  test("--help is not a failure", async () => {
     const { code, stdout } = await runPlatform(["serve", "--help"]);
     expect(code).toBe(0);
     for (const flag of [

@@ -101,7 +101,7 @@ describe("what is written", () => {
     execFileSync("protoc", ["-I.", "-o/dev/null", ...filesOf(folder)], { cwd: folder, stdio: "pipe" });
   });
 
-  test("a root that is no folder name is refused", async () => {
+  test("a root that is not a folder name is refused", async () => {
     const { code, stderr } = await runHere(["proto", "export", await temporaryFolder(), "--root", "../Up"]);
     expect(code).toBe(2);
     expect(stderr).toContain("--root");

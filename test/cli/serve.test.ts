@@ -159,7 +159,11 @@ describe("what keeps it from starting is said in one line, with the setting", ()
       ["--database", "sqlite:."],
       /--database: the database \. cannot be opened/,
     ],
-    ["a file that is no database", ["--database", "sqlite:junk.pem"], /--database: junk\.pem is not a SQLite database/],
+    [
+      "a file that is not a database",
+      ["--database", "sqlite:junk.pem"],
+      /--database: junk\.pem is not a SQLite database/,
+    ],
     ["a folder that cannot be made", ["--database", "sqlite:/proc/nope/x.db"], /--database: .*\/proc\/nope.*ENOENT/],
     [
       "a database URL that is none",

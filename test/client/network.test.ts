@@ -108,7 +108,7 @@ describe.each<[string, Pick<TransportOptions, "transport">]>([
     }
   });
 
-  test("a server that is no URL is refused at once", () => {
+  test("a server that is not a URL is refused at once", () => {
     for (const server of ["platform.example.com", "localhost:8080", "", undefined as never])
       expect(() => clientOf({ server })).toThrow(
         new TypeError(`the server must be an http or https URL, not ${JSON.stringify(server)}`),
@@ -132,7 +132,7 @@ test.each([
   expect(await failureOf(client.ping.ping({}))).toMatchObject({ code });
 });
 
-test("a server of exchanges that is no URL is refused at once", () => {
+test("a server of exchanges that is not a URL is refused at once", () => {
   expect(() => exchangedToken({ server: "platform.example.com", subject: "" })).toThrow(TypeError);
 });
 

@@ -1,6 +1,6 @@
 import type { Random } from "./random.ts";
 
-/** Bytes like the given ones, of which much is no message any more. */
+/** Bytes like the given ones, of which much is not a message any more. */
 export function damaged(bytes: Uint8Array, random: Random): Uint8Array {
   const at = random.below(bytes.length + 1);
   const head = bytes.subarray(0, at);

@@ -17,7 +17,7 @@ test.each([
   "proxy.example",
   "fe80::1%eth0",
   "1.2.3.4:80",
-])("%s is no network", (trustedProxies) => {
+])("%s is not a network", (trustedProxies) => {
   expect(() => read({ trustedProxies })).toThrow("--trusted-proxies: must be a list of addresses and networks");
 });
 

@@ -36,7 +36,10 @@ test.each([
   ["without a secret", { registryUrl, registryGroup }],
   ["without a group", { registryUrl, registrySecret: fileOf("sixteen-or-longer") }],
   ["with a secret alone", { registrySecret: fileOf("sixteen-or-longer") }],
-  ["with a group that is no uid", { registryUrl, registryGroup: "root", registrySecret: fileOf("sixteen-or-longer") }],
+  [
+    "with a group that is not a uid",
+    { registryUrl, registryGroup: "root", registrySecret: fileOf("sixteen-or-longer") },
+  ],
   ["with a secret in place of its file", { registryUrl, registryGroup, registrySecret: "sixteen-or-longer" }],
   ["with a short secret", { registryUrl, registryGroup, registrySecret: fileOf("short-5ecre7") }],
   [

@@ -36,9 +36,9 @@ describe("the documents of the operator", () => {
     ["texts", '["ours.v1"]'],
     ["nothing", "[null]"],
     ["no id", '[{"label":"Ours"}]'],
-    ["an id that is no text", '[{"id":1}]'],
+    ["an id that is not a text", '[{"id":1}]'],
     ["an id with a space", '[{"id":"ours v1"}]'],
-    ["a label that is no text", '[{"id":"ours.v1","label":1}]'],
+    ["a label that is not a text", '[{"id":"ours.v1","label":1}]'],
     ["an unknown key", '[{"id":"ours.v1","link":"https://example.com"}]'],
     ["an id twice", '[{"id":"ours.v1"},{"id":"ours.v1"}]'],
   ];

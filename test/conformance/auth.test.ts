@@ -57,7 +57,7 @@ onEveryServer("the platform's own tokens", (platform) => {
       expect([header, await status(header)]).toEqual([header, 401]);
   });
 
-  test("a token in the address is no token", async () => {
+  test("a token in the address is not a token", async () => {
     for (const name of ["access_token", "token", "authorization"]) {
       const response = await fetch(`${platform().baseUrl}/iam/v2/groups?${name}=${platform().admin}`);
       expect([400, 401]).toContain(response.status);

@@ -9,7 +9,7 @@ import { methodFixtures } from "./method-fixtures.ts";
 import { fieldsOf } from "./outcome.ts";
 import { onEveryServer } from "./platform.ts";
 
-/** What is no filter: paging, parts of a text, and what a list is of. */
+/** What is not a filter: paging, parts of a text, and what a list is of. */
 const others = /^(page_token|order_by|query|images|artifact_id|scope|subscription|ListTermsAcceptances\.group)$/;
 /** Filters by a uid, a method or a code: an empty one is malformed. */
 const malformed = /^(identity_provider_uid|identity|group|role|caller|method|result|type)$/;
@@ -65,7 +65,7 @@ onEveryServer("an empty filter", (platform) => {
     });
   });
 
-  test.each(["descendants_of", "children_of", "ancestors_of", "ids"])("uidp.%s is no uid", async (name) => {
+  test.each(["descendants_of", "children_of", "ancestors_of", "ids"])("uidp.%s is not a uid", async (name) => {
     const key = name.replace("_of", "Of");
     const status = await platform().refused(
       "ListRepos",

@@ -76,7 +76,7 @@ onEveryServer("the end of life of a tag", (platform) => {
     expect(await platform().ok("GetTag", { uid: before.uid })).toMatchObject({ deprecated: false }); // none was set
   });
 
-  test("is no obstacle to a deletion with the etag that was read", async () => {
+  test("is not an obstacle to a deletion with the etag that was read", async () => {
     const { repo } = await makeProduct({ "1": dateIn(-1) });
     const { uid, etag } = await makeTag(platform(), repo, { name: "1" });
     const path = `/registry/v2/tags/${uid}`;

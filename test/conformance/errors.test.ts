@@ -85,7 +85,7 @@ onEveryServer("routing", (platform) => {
     `/registry/v2/repos/${"0".repeat(40)}:undelete`,
     `/registry/v2/repos/${"0".repeat(40)}/${"0".repeat(16)}:batchGet`,
     `/advisory/v2/documents/${"0".repeat(40)}:undelete`,
-  ])("GET %s is no path: a Status outside any domain", async (path) => {
+  ])("GET %s is not a path: a Status outside any domain", async (path) => {
     expectRaw(await raw(platform(), "GET", path), 404, "NOT_FOUND");
   });
 

@@ -148,7 +148,7 @@ onEveryServer("resources that only their uids tell apart", settings, (server) =>
     const repo = (uid: string) => `kind: Repo\nparent: ${uid}\nspec: {name: nginx}\n`;
     await apply(server(), `${repo(first)}---\n${repo(second)}`);
     const { stdout } = await runOn(server(), "export", "documents", "--below", root);
-    expect(stdout).toContain("# Another Group is like it: only the uid tells them apart.\nkind: Group\n");
+    expect(stdout).toContain("# Another Group is like it: only their uids differ.\nkind: Group\n");
     expect(stdout).toContain(`kind: Repo\nparent: ${first}\n`);
     expect(await apply(server(), stdout)).toMatch(/^created 0, updated 0, unchanged [1-9]\d*, pruned 0$/);
     const { code, stderr } = await runOn(server(), "list", "repos", "--parent", "group");

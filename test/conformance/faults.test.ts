@@ -99,7 +99,7 @@ onOneServer(
 );
 
 onOneServer(
-  "a page of another origin, at a server that is no stand-in",
+  "a page of another origin, at a server that is not a stand-in",
   (platform) => {
     test("may not ask for faults", async () => {
       expect(await allowedHeaders(platform().fetch)).toMatch(/, X-Server-Timeout$/);
@@ -108,7 +108,7 @@ onOneServer(
   { corsOrigins: ["https://app.example.com"] },
 );
 
-onOneServer("a server that is no stand-in", (platform) => {
+onOneServer("a server that is not a stand-in", (platform) => {
   test.each(protocols)("ignores the header over %s", async (over) => {
     await platform().ok(list, {}, { over, headers: header("code=UNAVAILABLE; drop") });
     await platform().ok(list, {}, { over, headers: header("nonsense") });

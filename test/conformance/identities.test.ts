@@ -111,7 +111,7 @@ onEveryServer("identities", (platform) => {
     ["an empty subject", { issuer: "https://issuer.example.com", subject: "" }, "claim_match.subject"],
     ["an http issuer", { issuer: "http://issuer.example.com", subject: "s" }, "claim_match.issuer"],
     ["a loopback issuer", { issuer: "http://localhost:1234", subject: "s" }, "claim_match.issuer"],
-    ["an issuer that is no URL", { issuer: "issuer", subject: "s" }, "claim_match.issuer"],
+    ["an issuer that is not a URL", { issuer: "issuer", subject: "s" }, "claim_match.issuer"],
     ["a broken pattern", { issuerPattern: "https://(", subject: "s" }, "claim_match.issuer_pattern"],
     [
       "a pattern with a backreference",
@@ -223,7 +223,7 @@ onEveryServer("identities", (platform) => {
     ["(a", 'must be an RE2 pattern: missing closing ) in "(a"'],
     ["(?=a)", 'must be an RE2 pattern: invalid or unsupported Perl syntax in "(?="'],
     ["((a{100}){100}){100}", "must not repeat so much of itself: its counts multiply"],
-  ])("says why %s is no pattern", async (subjectPattern, description) => {
+  ])("says why %s is not a pattern", async (subjectPattern, description) => {
     const claimMatch = { issuer: "https://i.example.com", subjectPattern };
     const request = { parent: platform().root, identity: { name: "x", claimMatch } };
     expect(violationsOf(await platform().refused("CreateIdentity", request, "INVALID_ARGUMENT"))).toEqual([

@@ -165,7 +165,7 @@ onEveryServer("partial updates", (platform) => {
       expect(updated.description).toBe("Second");
     });
 
-    test("`*` beside other paths is no field", async () => {
+    test("`*` beside other paths is not a field", async () => {
       const { uid } = await makeRepo(platform(), platform().root);
       const outcome = await platform().call("UpdateRepo", { repo: { uid }, updateMask: "*,description" }, { over });
       expect(outcome).toMatchObject({ ok: false, status: { code: 3 } });

@@ -134,7 +134,7 @@ onEveryServer(
       expect(firsts).toEqual([]);
     });
 
-    test("is no new user of whoever accepts its tokens, by calls about another organisation", async () => {
+    test("is not a new user of whoever accepts its tokens, by calls about another organisation", async () => {
       const [mine, theirs] = [await organisation(), await organisation()];
       const uid = await identityIn(mine, {}, editor);
       await providerIn(theirs, decodeJwt(s().admin).iss!); // the audience of all tokens for the platform

@@ -212,7 +212,7 @@ onEveryServer("repos", (platform) => {
     expect(detailOf(status)).toEqual({ resourceType: "iam.platform.internal/Group", resourceName: parent });
   });
 
-  test("a repo is no group", async () => {
+  test("a repo is not a group", async () => {
     const { uid: parent } = await makeRepo(platform(), platform().root);
     await platform().refused("CreateRepo", { parent, repo: { name: "x" } }, "NOT_FOUND");
     await platform().refused("CreateGroup", { parent, group: { name: "x" } }, "NOT_FOUND");

@@ -524,7 +524,7 @@ onEveryServer("resolved vulnerability reports", (platform) => {
     expect(await idsByDay({ images: [here.uid] })).toEqual(nothing);
   });
 
-  it("refuses what is no question", async () => {
+  it("refuses what is not a question", async () => {
     const images = [repo.name];
     const bad: [request: Json, part: string][] = [
       [{ ...range }, "images: is required: at least one image"],

@@ -79,7 +79,7 @@ onEveryServer("scim calls", { adminListen: "127.0.0.1:0" }, (server) => {
       expect(errorOf(await p.scim(call))).toEqual([400, scimType]);
     });
 
-    test("a search that is no search is refused", async () => {
+    test("a search that is not a search is refused", async () => {
       for (const body of [{ attributes: 7 }, { filter: {} }, { count: {} }, [], "x"])
         expect((await p.scim("POST /Users/.search", body)).status).toBe(400);
       expect((await p.scim("POST /.search", { count: 1, attributes: ["userName"] })).status).toBe(200);

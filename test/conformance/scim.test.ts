@@ -117,7 +117,7 @@ onEveryServer(
       expect(await namesSeen(body.token)).toBe(401);
     });
 
-    test("a user is no identity until it signs in, and loses its roles when it is removed", async () => {
+    test("a user is not an identity until it signs in, and loses its roles when it is removed", async () => {
       const user = await made("/Users", { ...jane, displayName: "Jane Doe", emails: [{ value: "jane@acme.example" }] });
       const identity = userIdentityUid(issuer.url, "jane");
       const bindings = async () => (await s.ok(`GET /iam/v2/roleBindings?identity=${identity}`)).roleBindings;

@@ -214,7 +214,7 @@ onEveryServer("a search for names", (platform) => {
     ["an empty prefix", { prefix: "" }, "prefix"],
     ["a long prefix", { prefix: "n".repeat(256) }, "prefix"],
     ["an empty scope", { scope: "" }, "scope"],
-    ["a scope that is no uid", { scope: "platform" }, "scope"],
+    ["a scope that is not a uid", { scope: "platform" }, "scope"],
     ["a negative page size", { pageSize: -1 }, "page_size"],
     ["another token", { pageToken: "x" }, "page_token"],
   ])("refuses %s", async (_title, request, field) => {

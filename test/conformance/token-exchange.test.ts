@@ -165,7 +165,7 @@ onEveryServer("token exchange", {}, (server) => {
       expect(new Set(replies.map(({ body }) => JSON.stringify(body))).size).toBe(1);
     });
 
-    test("refuses what is no token or too old, always in the same words", async () => {
+    test("refuses what is not a token or too old, always in the same words", async () => {
       const one = await robot();
       const replies = [
         await exchange("abc"),
@@ -466,7 +466,7 @@ onEveryServer("token exchange", {}, (server) => {
       );
     });
 
-    test("is no call that a refresh token can make", async () => {
+    test("is not a call that a refresh token can make", async () => {
       const { refreshToken } = (await exchange((await robot()).token)).body;
       expect((await server().call("GET", "/iam/v2/groups", undefined, refreshToken)).status).toBe(401);
       expectDenied(await exchange(refreshToken), 401, 16);
@@ -484,7 +484,7 @@ onEveryServer("token exchange", {}, (server) => {
       }
     });
 
-    test("what is no token is no error", async () => {
+    test("what is not a token is not an error", async () => {
       for (const token of ["abc", "A".repeat(64)]) expect((await revoke(token)).status).toBe(200);
     });
 

@@ -86,7 +86,7 @@ onEveryServer(
 );
 
 onEveryServer("the platform's own issuer", (platform) => {
-  test("is no issuer outside", async () => {
+  test("is not an issuer outside", async () => {
     const own = platform().baseUrl;
     await platform().restart({ allowLoopbackIssuers: true });
     const { jwk } = await testKey("ES256", "k");
@@ -299,7 +299,7 @@ test("the log says why a token is refused, with the request's id, and nothing of
       { iss: "https://issuer.example.com", sub: "s", aud: "a", exp: seconds() + 9 },
     );
     const headers = { authorization: `Bearer ${token}`, "x-request-id": "r-1" };
-    const reason = { msg: "token refused", reason: "nobody expects it", requestId: "r-1" };
+    const reason = { msg: "token refused", reason: "no identity or provider matches it", requestId: "r-1" };
     for (const [path, method] of [
       ["/iam/v2/groups", "platform.iam.v2.GroupsService/ListGroups"],
       ["/sts/exchange", "sts/exchange"],

@@ -39,7 +39,7 @@ describe("a method that says too little is refused, by name", () => {
     [
       "a scope that holds no uid",
       { iam: scoped, fields: [{ name: "other", isScope: true, isMessage: true }] },
-      "scope field other is no uid and holds none",
+      "scope field other is not a uid and holds none",
     ],
     [
       "a change and no event",

@@ -27,7 +27,7 @@ test.each([
   expect(readResource(schema)).toMatchObject({ schema, type, kind, plural });
 });
 
-test("a message that is no resource is refused", () => {
+test("a message that is not a resource is refused", () => {
   expect(() => readResource(GetRepoRequestSchema)).toThrow(
     "platform.registry.v2.GetRepoRequest has no google.api.resource",
   );
@@ -46,7 +46,7 @@ test("the behaviour of fields, of the message's own only", () => {
   ]);
 });
 
-/** Repeated scalars and enums that are no sets, in a message and all that it holds: `Kind.field`. */
+/** Repeated scalars and enums that are not sets, in a message and all that it holds: `Kind.field`. */
 function listsIn(schema: DescMessage, seen = new Set<DescMessage>()): string[] {
   if (seen.has(schema)) return [];
   seen.add(schema);

@@ -35,7 +35,7 @@ test.runIf(hasTerminal)("a list on the terminal shows itself how far it is", asy
   expect(screen).not.toContain("of 40,000");
 });
 
-test("nothing is told where standard error is no terminal", async () => {
+test("nothing is told where standard error is not a terminal", async () => {
   const { code, stderr } = await runPlatform(["list", "roles", "--all", "-o", "name"], { env });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 });

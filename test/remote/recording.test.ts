@@ -168,7 +168,7 @@ test("a server that is not reached is UNAVAILABLE", async () => {
 
 test.each([
   [["replay", "missing.jsonl"], /cannot read missing\.jsonl/],
-  [["replay", import.meta.filename], /recording\.test\.ts:1: this is no line of a recording/],
+  [["replay", import.meta.filename], /recording\.test\.ts:1: this is not a line of a recording/],
   [["replay", "/dev/null", "--listen", "nowhere"], /--listen must be HOST:PORT/],
   [["record", "-o", "/nowhere/seed.jsonl"], /cannot write \/nowhere\/seed\.jsonl/],
 ])("%j is refused", async (args, message) => {

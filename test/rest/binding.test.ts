@@ -107,17 +107,17 @@ describe("refused when built", () => {
     ],
     [post("/v1/{choice_string}", { body: "choice_match" }), "body: choice_match cannot be given with choice_string"],
     [post("/v1/{string_value}", { body: "string_value" }), "body: string_value is already given by the path"],
-    [custom("G T", "/v1"), "G T is no HTTP method"],
+    [custom("G T", "/v1"), "G T is not an HTTP method"],
   ])("%j sets a field or a oneof twice, or has no method", (rule, problem) => {
     expect(refusal(libraryWith("Echo", rule))).toContain(`: ${problem}`);
   });
 
-  test("members of different oneofs, and several fields of one member, are no conflict", () => {
+  test("members of different oneofs, and several fields of one member, do not conflict", () => {
     const paths = ["/v1/{choice_string}/{child.choice_long}", "/v2/{choice_match.issuer}/{choice_match.subject}"];
     expect(refusal(libraryWith("Echo", ...paths.map((path) => get(path))))).toBe("accepted");
   });
 
-  test("the same path under other methods and verbs is no conflict", () => {
+  test("the same path under other methods and verbs is not a conflict", () => {
     expect(
       refusal(libraryWith("GetLayer", get("/v1/{uid}"), post("/v1/{uid}"), get("/v1/{uid}:a"), get("/v1/{uid=**}"))),
     ).toBe("accepted");

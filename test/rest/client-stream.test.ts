@@ -44,7 +44,7 @@ describe.each([
     expect([answer.status, answer.headers["x-count"]]).toEqual([200, "3"]);
   });
 
-  test("no body is no message", async () => {
+  test("no body is not a message", async () => {
     const { call } = await start();
     expect((await call("/v1/collect/d", { method: "POST" })).json).toEqual({});
     expect((await call("/v1/collect/d", lines(""))).json).toEqual({});
@@ -82,10 +82,10 @@ describe.each([
   });
 
   test.each<[string, object, number]>([
-    ["a line that is no JSON", lines('{"name":"a"}\n{nope}\n'), 400],
+    ["a line that is not JSON", lines('{"name":"a"}\n{nope}\n'), 400],
     ["a line of another type", lines('{"name":1}\n'), 400],
     ["an unknown parameter", lines('{"name":"a"}\n'), 400],
-    ["a type that is no stream", lines("{}", { "content-type": "application/json" }), 415],
+    ["a type that is not a stream", lines("{}", { "content-type": "application/json" }), 415],
     ["compression", lines(gzipSync("{}"), { "content-encoding": "gzip" }), 415],
     ["lines in UTF-16", lines("{}", { "content-type": "application/x-ndjson; charset=utf-16" }), 415],
     ["a line that is too long", lines(`{"name":"${"x".repeat(100)}"}\n`), 413],

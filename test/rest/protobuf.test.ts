@@ -195,7 +195,7 @@ test("an empty body is an empty message, and a field that is unset an empty body
 });
 
 describe.each(["string_value", "kind", "strings", "matches", "labels", "matches_by_flag"])(
-  "%s is no message",
+  "%s is not a message",
   (name) => {
     const services = [libraryWith("Echo", post("/v1/field", { body: name, responseBody: name }))];
 
@@ -203,7 +203,7 @@ describe.each(["string_value", "kind", "strings", "matches", "labels", "matches_
       const answer = await (await clientWith({ services }))("/v1/field", wire(desc("ClaimMatch"), { subject: "s" }));
       expect([answer.status, answer.json.message]).toEqual([
         415,
-        `Invalid argument: the body, ${name}, is no message: it must be JSON`,
+        `Invalid argument: the body, ${name}, is not a message: it must be JSON`,
       ]);
       expect(answer.headers.accept).toBe("application/json");
     });
@@ -223,7 +223,7 @@ describe("is refused:", () => {
   test.each([
     ["an invalid tag", new Uint8Array([0]), /malformed protobuf message/],
     ["a field that is cut off", new Uint8Array([122, 5, 65]), /malformed protobuf message/],
-    ["text that is no UTF-8", new Uint8Array([114, 1, 255]), /malformed protobuf message/],
+    ["text that is not UTF-8", new Uint8Array([114, 1, 255]), /malformed protobuf message/],
     ["too many fields", new Uint8Array(200_000).map((_, index) => (index % 2 ? 1 : 24)), /too many fields/],
   ])("%s", async (_, body, message) => {
     const answer = await (await clientWith())("/v1/echo", { ...wire(desc("Everything"), {}), body });

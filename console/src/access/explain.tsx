@@ -15,7 +15,7 @@ interface ExplainProps {
   readonly identity: string;
 }
 
-/** Tells whether an identity has a capability in a group, and why. */
+/** Explains whether an identity has a capability in a group, and why. */
 export function Explain({ scope: givenScope, identity: givenIdentity }: ExplainProps) {
   const [scope, setScope] = useState(givenScope);
   const [identity, setIdentity] = useState(givenIdentity);

@@ -4,8 +4,8 @@ import { useCall } from "../queries.ts";
 import { useSession } from "../session/session.tsx";
 
 /**
- * Whether the caller has a capability at a scope; undefined while it is read, true where only a call can tell. A page
- * that asks before it calls leaves no denied calls in the audit log.
+ * Whether the caller has a capability at a scope; undefined while it is read, true where only a call can show it. A
+ * page that asks before it calls leaves no denied calls in the audit log.
  */
 export function useMay(capability: string, scope: string): boolean | undefined {
   const { claims } = useSession();

@@ -6,7 +6,7 @@ import { Facts, Severities } from "./facts.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import { aliasesOf, useKnownVulnerabilities, VulnerabilityIds } from "./vulnerability-id.tsx";
 
-/** What an advisory is about, how severe it is, and what became of it. */
+/** What an advisory is about, how severe it is, and its status. */
 export function AdvisoryTab({ entry, resource }: TabProps) {
   const { artifactName, artifactVersion, artifactType, artifactArchitecture, componentName, componentType } = resource;
   const ids = aliasesOf(resource);

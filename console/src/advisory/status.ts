@@ -1,7 +1,7 @@
 /** Where an advisory stands: what its newest event says. */
 import type { JsonObject } from "@bufbuild/protobuf";
 
-/** What a status means for whoever runs the package. */
+/** What a status means for those who run the package. */
 export type Phase = "open" | "fixed" | "dismissed";
 
 /** A status, named by the event that leads to it. */

@@ -43,7 +43,7 @@ function DeliveryRows({ delivery }: { readonly delivery: JsonObject }) {
   const attempts = (delivery.attempts ?? []) as JsonObject[];
   const replay = useDeliveryCall("replayDelivery", () => "The event is sent again");
   const [mark, word] = states[String(state)] ?? ["", String(state)];
-  const name = type === undefined ? "An event that is not kept any more" : shortType(String(type));
+  const name = type === undefined ? "An event that is no longer kept" : shortType(String(type));
   return (
     <>
       <Table.Tr>

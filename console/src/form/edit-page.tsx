@@ -30,7 +30,7 @@ function Edit({ entry, uid }: { readonly entry: ResourceEntry; readonly uid: str
   const navigate = route.useNavigate();
   const router = useRouter();
   const { Get, Update } = entry.methods;
-  // Read once: what somebody edits does not change under them. The etag tells whether it has changed meanwhile.
+  // Read once: what somebody edits does not change under them. The etag shows whether it has changed meanwhile.
   const { data, error, refetch } = useQuery({
     queryKey: ["edit", entry.type, uid],
     queryFn: ({ signal }) => api.call(Get!, { uid }, signal),

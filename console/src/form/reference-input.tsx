@@ -19,7 +19,7 @@ interface ReferenceInputProps extends Partial<InputProps> {
   onChange(uid: string | null): void;
 }
 
-/** What is told about a chosen resource, by its type. */
+/** What is shown of a chosen resource, by its type. */
 const notes: Readonly<Record<string, ComponentType<{ readonly uid: string }>>> = {
   "iam.platform.internal/Role": lazy(() => import("../access/role-capabilities.tsx")),
 };

@@ -62,7 +62,7 @@ interface InviteProps {
   leave(): void;
 }
 
-/** Shows what is joined, which the server tells without joining it, then joins it. */
+/** Shows what is joined, which the server returns without joining it, then joins it. */
 function Invite({ code, leave }: InviteProps) {
   const { api } = useSession();
   const queries = useQueryClient();

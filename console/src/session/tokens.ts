@@ -19,7 +19,7 @@ const service = { server: location.origin, session: "cookie" } as const;
 /** Set in localStorage while the browser may have a session. The cookie itself cannot be seen. */
 const sessionMark = "platform.session";
 
-/** What tabs tell each other about the session. */
+/** The messages between tabs about the session. */
 type SessionNews = "begun" | "ended";
 
 export class Tokens implements TokenSource {

@@ -4,7 +4,7 @@
 export interface Check {
   readonly name: string;
   readonly failure: string | undefined;
-  /** What else probes are told while it does not hold: members of the JSON document. */
+  /** More members of the JSON document while it does not hold. */
   readonly details?: object | undefined;
 }
 

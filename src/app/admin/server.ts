@@ -45,7 +45,7 @@ export function reportOf(checks: readonly Check[]): ReadinessReport {
   return { isReady: failureOf(checks) === undefined, document: documentOf(checks), checks };
 }
 
-/** What tells nobody anything: probes may come by any name. */
+/** What contains no secret: probes may use any host name. */
 const forAnyPage = new Set(["/livez", "/readyz"]);
 
 /** The status of a request that cannot be read. */

@@ -33,7 +33,7 @@ export function measureDeliveries(metrics: Metrics, source: DeliveriesSource): v
   metrics.add({
     name: "platform.delivery.attempts",
     kind: "counter",
-    description: "Attempts to deliver an event, by what came of them and by subscription.",
+    description: "Attempts to deliver an event, by outcome and subscription.",
     limit: { series: 100, label: "subscription", others: otherSubscriptions },
     read: () => attempts.counts,
   });

@@ -67,7 +67,7 @@ function isContent(setting: string): boolean {
   return /^\s*(?:\{|-----BEGIN )/.test(setting);
 }
 
-/** How a message names the setting: its path. It never tells the content. */
+/** How a message names the setting: its path. It never contains the content. */
 function nameOf(setting: string): string {
   return isContent(setting) ? "its content" : setting;
 }

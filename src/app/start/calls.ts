@@ -26,7 +26,7 @@ export interface Calls {
   readonly authenticator: Authenticator;
   /** Called for each identity that a token of another issuer uses. */
   readonly onUse: (identity: string) => void;
-  /** Undefined if certificates of clients are no identities. */
+  /** Undefined if certificates of clients are not identities. */
   readonly certificates: CertificateTokens | undefined;
   readonly transport: LocalTransport;
   /** For calls that are not methods of the contract. */

@@ -100,7 +100,7 @@ export async function prepareDatabase(
     await separateDirectoryUsers(database, async (session, { identity, provider, bindings }) => {
       const record = { ...emptyRecord, method: "iam/directory_entry", scope: provider, resource: identity };
       await appendAudit(session, auditEntry({ ...record, code: "OK", count: 1 }, now()));
-      log.warn({ identity, provider, bindings }, "a user of a directory is no identity until it signs in");
+      log.warn({ identity, provider, bindings }, "a user of a directory is not an identity until it signs in");
     });
     await refreshDerivedRows(database, now);
     return { database, installation, isNew: made !== undefined };

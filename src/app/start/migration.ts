@@ -1,4 +1,4 @@
-/** Tells how far the migrations of a start are: to probes and in the log. */
+/** Reports the progress of the migrations of a start: to probes and in the log. */
 import type { Database, MigrateOptions, PendingMigration } from "../../store/index.ts";
 import type { StartContext } from "./context.ts";
 

@@ -1,7 +1,7 @@
-/** Whether somebody, such as a balancer, routes calls by the readiness of the server. It is told in time of a stop. */
+/** Whether somebody, such as a balancer, routes calls by the readiness of the server. It learns of a stop in time. */
 import type { Config } from "../../config/index.ts";
 
-/** Whoever has asked for readiness within this time is taken to ask again. */
+/** A client that has asked for readiness within this time is expected to ask again. */
 const recentMs = 30_000;
 /** Balancers ask every few seconds. */
 const defaultDelayMs = 5_000;

@@ -143,7 +143,7 @@ function timesOf({ validFrom, validTo }: X509Certificate): { readonly notAfterMs
   return { notAfterMs, lifeMs: notAfterMs - Date.parse(validFrom) };
 }
 
-/** What a log line tells of a certificate. */
+/** What a log line says about a certificate. */
 function factsOf(certificate: X509Certificate) {
   const { subject, subjectAltName, serialNumber } = certificate;
   return {

@@ -9,14 +9,14 @@
  * | `aud` | the issuer of the platform |
  * | `nbf`, `exp` | the validity of the certificate |
  *
- * The token is signed with a key that this process makes at its start and tells nobody. So no token from outside is
- * accepted with this issuer, whoever has its host or static keys for it. Within, it is a token like any other: the
- * rules of identities are matched, and its cost is that of a cached token.
+ * The token is signed with a key that this process makes at its start and keeps to itself. So no token from outside is
+ * accepted with this issuer, not even from the owner of its host or of static keys for it. Within, it is a token like
+ * any other: the rules of identities are matched, and its cost is that of a cached token.
  */
 import { generateKeyPairSync, sign, verify, type X509Certificate } from "node:crypto";
 import { isIdentifier, type Token, TokenRejected } from "./token.ts";
 
-/** The issuer that the rule of an identity names for certificates of clients. It is no address of anything. */
+/** The issuer that the rule of an identity names for certificates of clients. Nothing is served at this address. */
 export const certificateIssuer = "https://tls-client.platform.internal";
 
 /** Makes and verifies the tokens of one process. */

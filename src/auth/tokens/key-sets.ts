@@ -8,7 +8,7 @@
  * keys share a fetch. A key set is trusted for ten minutes and dropped when it cannot be renewed. A key that is not in
  * the set renews it early.
  *
- * A fetch costs more than everything else about a token, and whoever makes tokens chooses their issuers among those
+ * A fetch costs more than everything else about a token, and the maker of a token chooses its issuer among those
  * that rules name or have a pattern for. Issuers whose keys have verified a token are fetched again whenever needed.
  * For all others together there are 2000 fetches in a minute; for those at one origin that no rule names, 10 in 30 s.
  * The 1000 most recently used issuers of either kind are cached, so that neither kind evicts the other.

@@ -111,8 +111,8 @@ const perSecond = 2 ** 17;
 const maxOrganisations = 10_000;
 
 /**
- * What is left of the work of organisations. Whoever chooses the values of claims, as anybody may at a public issuer,
- * makes automata grow.
+ * What is left of the work of organisations. A caller who chooses the values of claims, as anybody can at a public
+ * issuer, makes automata grow.
  */
 export class PatternBudget {
   readonly #left = new LruMap<string, { work: number; atMs: number }>(maxOrganisations);

@@ -15,7 +15,7 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from "jose";
 
-/** A stored signing key; JSON. Whoever reads it can sign. */
+/** A stored signing key; JSON. Anyone who reads it can sign. */
 export interface StoredKey {
   /** The key's thumbprint (RFC 7638). */
   readonly kid: string;

@@ -71,7 +71,7 @@ export function auditCommand(): Command {
   );
 }
 
-/** Appends what the file does not have, and goes on to if told. */
+/** Appends the records that the file does not have, and with `--follow` new ones. */
 async function exportTo(
   path: string,
   database: Database,

@@ -125,7 +125,7 @@ async function recordsIn(path: string): Promise<Map<string, number>> {
   const records = new Map<string, number>();
   let newestMs = 0;
   let number = 0;
-  let bad = 0; // the number of a line that is no record; the last may be the part of one
+  let bad = 0; // the number of a line that is not a record; the last may be the part of one
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
     number++;
     const record = recordOf(line);

@@ -114,7 +114,8 @@ async function backUp(job: Job, progress: Progress, signal: AbortSignal): Promis
 }
 
 /**
- * Errors: CommandFailure when there is a file that is not to be replaced, or that is no backup, such as the database.
+ * Errors: CommandFailure when there is a file that is not to be replaced, or that is not a backup, such as the
+ * database.
  */
 async function requireFree(file: string, force: boolean | undefined): Promise<void> {
   const stat = statSync(file, { throwIfNoEntry: false });

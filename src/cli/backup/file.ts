@@ -16,7 +16,7 @@ import { createZstdCompress, createZstdDecompress } from "node:zlib";
 import { CommandFailure } from "../../command/index.ts";
 import { chunkBytes, cipherName, fileKey, keyId, opening, sealing } from "./seal.ts";
 
-/** What the header says of the database. */
+/** What the header says about the database. */
 export interface BackupFacts {
   /** The version of the program that made it. */
   readonly product: string;
@@ -94,7 +94,7 @@ export async function writeBackup(
   await pipeline(createReadStream(from), throttle, createZstdCompress(), seal, target, { signal });
 }
 
-/** Reads the header of a backup. Errors: CommandFailure when the file is no backup, or the key does not fit. */
+/** Reads the header of a backup. Errors: CommandFailure when the file is not a backup, or the key does not fit. */
 export async function openBackup(path: string, key: Uint8Array | undefined): Promise<OpenBackup> {
   const { header, checksum, start } = await readHeader(path);
   const { encryption } = header;
@@ -142,7 +142,7 @@ function nowhere(): Writable {
   return new Writable({ write: (_data, _encoding, done) => done() });
 }
 
-/** The first two lines of a backup, and where the rest starts. Errors: CommandFailure when the file is no backup. */
+/** The first two lines of a backup, and where the rest starts. Errors: CommandFailure when the file is not a backup. */
 export async function readHeader(path: string): Promise<{ header: BackupHeader; checksum: string; start: number }> {
   const file: FileHandle = await open(path);
   try {

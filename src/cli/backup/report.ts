@@ -5,7 +5,7 @@ import { printable } from "../../log-text.ts";
 import type { BackupHeader } from "./file.ts";
 import { sizeText } from "./options.ts";
 
-/** Tells how far a step is. */
+/** Reports the progress of a step. */
 export class Progress {
   readonly #line = new ProgressLine();
 
@@ -21,7 +21,7 @@ export class Progress {
   }
 }
 
-/** The lines that tell what is in a backup. */
+/** The lines that describe what is in a backup. */
 export function contentsText({
   product,
   time,

@@ -19,7 +19,7 @@ interface Options {
 const onPostgres =
   "--database: a backup of SQLite cannot be restored to PostgreSQL: `platform import snapshot` reads a file of `platform export`";
 
-/** Where a restore is told how far it is, and to stop. */
+/** How a restore reports its progress, and is stopped. */
 interface Run {
   readonly progress: Progress;
   readonly signal: AbortSignal;

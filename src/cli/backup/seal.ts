@@ -23,7 +23,7 @@ export function fileKey(key: Uint8Array, salt: Uint8Array, info: string): Uint8A
   return new Uint8Array(hkdfSync("sha256", key, salt, info, 32));
 }
 
-/** Tells keys apart without telling anything about them: 8 hex digits. */
+/** Identifies a key without revealing anything about it: 8 hex digits. */
 export function keyId(key: Uint8Array): string {
   return Buffer.from(hkdfSync("sha256", key, "", "platform-backup key id", 4)).toString("hex");
 }

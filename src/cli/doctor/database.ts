@@ -133,7 +133,7 @@ export async function checkDeliveries(database: Database): Promise<Finding> {
   return warning(
     check,
     `${dead.toLocaleString("en")} were given up`,
-    "`platform events list --state dead` tells why; once the receiver works: `platform events replay --subscription UID --state dead`",
+    "`platform events list --state dead` shows why; once the receiver works: `platform events replay --subscription UID --state dead`",
     shortened(withDead.map(({ subscription, dead }) => `${subscription}: ${dead} given up`)),
   );
 }
@@ -161,7 +161,7 @@ export async function checkClock(database: Database, url: string, issuersAheadMs
   const advice = "set the clock of this machine, and keep it by NTP: tokens, retention and deliveries rely on it";
   if (lastWriteMs > Date.now() + clockFailMs)
     return failure(check, `the database was written ${secondsText(lastWriteMs - Date.now())} in the future`, advice);
-  // Where several tell the time and one of them agrees, it is the others that are wrong.
+  // Where several report the time and one of them agrees, it is the others that are wrong.
   const [aheadMs] = [...databaseAheadMs, ...issuersAheadMs].sort((a, b) => Math.abs(a) - Math.abs(b));
   if (aheadMs === undefined) return ok(check, "not before the last write; there is no other clock to compare it with");
   const message = `${secondsText(Math.abs(aheadMs))} ${aheadMs > 0 ? "behind" : "ahead of"} ${databaseMs === undefined ? "an issuer" : "PostgreSQL or an issuer"}`;

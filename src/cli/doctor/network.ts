@@ -18,7 +18,7 @@ interface Tried {
   readonly address: string;
   /** undefined: it was reached. */
   readonly fault: string | undefined;
-  /** How much later it is there than here; undefined if it does not tell. */
+  /** How much later it is there than here; undefined if its answer has no time. */
   readonly aheadMs?: number | undefined;
 }
 

@@ -41,7 +41,7 @@ export function withFeed(command: Command): Command {
   return command
     .argument("<PATH|URL>", "a file, a directory, a .zip, a .tar.gz, a JSON Lines file, or an http(s) URL of one")
     .option("--prune", "remove what the feed no longer has, if all of it could be read and parsed")
-    .option("--strict", "refuse files that are no records of the feed, instead of skipping them")
+    .option("--strict", "refuse files that are not records of the feed, instead of skipping them")
     .option("--json", "print the summary as one JSON object");
 }
 

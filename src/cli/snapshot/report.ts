@@ -9,12 +9,12 @@ export class SnapshotReport {
   readonly #startMs = performance.now();
   readonly #line = new ProgressLine();
 
-  /** @param done what is said of rows in the end. */
+  /** @param done the verb of the summary of rows. */
   constructor(done: string) {
     this.#done = done;
   }
 
-  /** Tells a terminal how far it is, and anything else which tables are done. */
+  /** Prints the progress on a terminal, and elsewhere the tables that are done. */
   progress({ table, rows, sha256 }: SnapshotProgress): void {
     if (!process.stderr.isTTY) {
       if (sha256 !== undefined && rows > 0) process.stderr.write(`${table}: ${rowsText(rows)}\n`);

@@ -1,4 +1,4 @@
-/** What the processes of a server tell each other. The supervisor starts the others, the workers. */
+/** The messages between the processes of a server. The supervisor starts the others, the workers. */
 import type { Check } from "../../app/index.ts";
 import type { Metric } from "../../metrics/index.ts";
 

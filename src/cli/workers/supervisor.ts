@@ -1,5 +1,5 @@
 /**
- * The supervisor of `serve --workers`: starts the workers, starts one again when it ends, passes on what they tell each
+ * The supervisor of `serve --workers`: starts the workers, starts one again when it ends, passes on what they send each
  * other, and is the admin listener of all of them. It has no database. Worker 0 starts alone, because it may have to
  * migrate and to initialise the database.
  */
@@ -49,7 +49,7 @@ interface Slot {
 
 /**
  * Runs workers until `signal` is aborted. Returns the exit status. Errors: StartFailure; CommandFailure if the workers
- * cannot be started any more. `onReload`: is given what has the workers read their settings again.
+ * cannot be started any more. `onReload`: is given a function that makes the workers read their settings again.
  */
 export async function supervise(
   config: Config,

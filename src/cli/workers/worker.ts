@@ -6,7 +6,7 @@ import { type FromWorker, placeVariable, type ToWorker, type WorkerPlace } from 
 /** The dispatcher is woken at most this often. */
 const wakeMs = 20;
 
-/** The place of this process; undefined if it is no worker. */
+/** The place of this process; undefined if it is not a worker. */
 export function workerPlace(): WorkerPlace | undefined {
   const text = process.env[placeVariable];
   return process.send === undefined || text === undefined ? undefined : (JSON.parse(text) as WorkerPlace);
@@ -19,7 +19,7 @@ export interface Worker {
   readonly signal: AbortSignal;
   /** Sets what is called when the settings are to be read again. */
   onReload(reload: () => void): void;
-  /** Tells the supervisor what has been counted, and lets the process end. */
+  /** Sends the supervisor what has been counted, and lets the process end. */
   leave(): Promise<void>;
 }
 

@@ -83,7 +83,7 @@ function tokenOf({ token, expiry = "" }: TokenAnswer, refreshToken: string | und
   // The clock of the server may be another one.
   const isDated = typeof iat === "number" && typeof exp === "number";
   const expireTimeMs = isDated ? Date.now() + (exp - iat) * 1000 : Date.parse(expiry);
-  if (!Number.isFinite(expireTimeMs)) throw noService("with a token that does not tell when it expires");
+  if (!Number.isFinite(expireTimeMs)) throw noService("with a token whose expiry is unknown");
   return { token, expireTimeMs, refreshToken };
 }
 

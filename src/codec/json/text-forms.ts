@@ -101,7 +101,7 @@ const maxPaths = 1000;
 /**
  * Reads at most 1,000 comma-separated paths into snake_case. ProtoJSON knows lowerCamelCase only; snake_case is
  * accepted too, since clients write masks by hand. `*` and an empty path stay as they are: who reads the mask names a
- * path that is no field.
+ * path that is not a field.
  */
 export function parseFieldMask(text: string): string[] | undefined {
   if (text === "") return [];

@@ -124,5 +124,5 @@ function uint64Of(value: unknown, field: DescField): bigint {
 }
 
 function refuse(value: unknown, field: DescField): never {
-  throw new RangeError(`${value} is no value of ${field}`);
+  throw new RangeError(`${value} is not a value of ${field}`);
 }

@@ -22,7 +22,7 @@ import type { Publication } from "./published.ts";
 /** Feeds do not name architectures. Without a location, an advisory is about the whole package. */
 const allArchitectures = "all";
 const wholePackage = "/";
-/** Type of a component that is no package URL: the one of packages that no other type fits. */
+/** Type of a component that is not a package URL: the one of packages that no other type fits. */
 const unknownType = "generic";
 
 /**

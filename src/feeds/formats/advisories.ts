@@ -86,5 +86,5 @@ function formatOf(record: unknown): Format {
   const format = formats.find(({ isFormat }) => isFormat(record));
   if (format !== undefined) return format;
   if (isVexIndex(record)) throw new ForeignRecord("is an index of a VEX repository", { isIndex: true });
-  throw new ForeignRecord("is none of advisory document (schema-version), secdb (packages) and OpenVEX (@context)");
+  throw new ForeignRecord("is not an advisory document (schema-version), secdb (packages) or OpenVEX (@context)");
 }

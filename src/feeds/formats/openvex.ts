@@ -85,7 +85,7 @@ export const openVexIgnored: ReadonlySet<string> = new Set([
 type EventInit = MessageInitShape<typeof DocumentEventSchema>;
 type EventData = NonNullable<EventInit["data"]>;
 
-/** What is said of one vulnerability in one product or subcomponent. */
+/** What is known about one vulnerability in one product or subcomponent. */
 interface Advisory {
   readonly id: string;
   readonly packageUrl: string;
@@ -154,14 +154,14 @@ export function readOpenVex(fields: Fields): (Published | FeedRefusal)[] {
   return [...published, ...refused];
 }
 
-/** What a statement says of one product or subcomponent. */
+/** What a statement says about one product or subcomponent. */
 interface Assertion {
   readonly purl: PackageUrl;
   readonly subcomponent: string | undefined;
   readonly data: EventData;
 }
 
-/** Adds what a statement says of each product and subcomponent. Errors: FeedRefusal; then nothing is added. */
+/** Adds what a statement says about each product and subcomponent. Errors: FeedRefusal; then nothing is added. */
 function readStatement(statement: Fields, document: Fields, packages: Map<string, Advisories>): void {
   const vulnerability = statement.object("vulnerability");
   const id = readId(vulnerability, "name");
@@ -204,7 +204,7 @@ function newAdvisory(id: string, purl: PackageUrl, subcomponent: string | undefi
   };
 }
 
-/** The names of the products of statements; undefined if they cannot be told. */
+/** The names of the products of statements; undefined if they are unknown. */
 function productNames(readStatements: () => readonly Fields[]): string[] | undefined {
   const products = attempt(() => readStatements().flatMap((statement) => statement.objects("products", maxProducts)));
   return products?.flatMap((product) => attempt(() => packageName(readPurl(product))) ?? []);
@@ -265,7 +265,7 @@ function readSubcomponents(product: Fields): (string | undefined)[] {
     const identifier = readIdentifier(subcomponent);
     const purl = parsePurl(identifier);
     if (purl === undefined && identifier.length > maxNameLength)
-      throw subcomponent.refusal("@id", `is no package URL, and longer than ${maxNameLength} characters`);
+      throw subcomponent.refusal("@id", `is not a package URL, and longer than ${maxNameLength} characters`);
     return purl === undefined ? identifier : packageUrlText(purl);
   });
   return subcomponents.length === 0 ? [undefined] : [...new Set(subcomponents)];

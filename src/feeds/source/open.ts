@@ -1,6 +1,6 @@
 /**
  * Opens a feed: a file, a directory, or an http(s) URL. Archives and compression are detected by their first bytes. So
- * is the format of a single file whose name does not tell it.
+ * is the format of a single file whose name does not show it.
  *
  * Everything is streamed, except that a downloaded zip file is stored in an unlinked temporary file, because its
  * directory is at the end.

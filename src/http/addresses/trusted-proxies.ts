@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { BlockList, isIP } from "node:net";
 import { canonicalAddress, familyOf } from "./networks.ts";
 
-/** What a port is told about the proxies before it. */
+/** The settings of a port about the proxies before it. */
 export interface ProxySettings {
   /** Their networks: `10.0.0.0/8`, `2001:db8::/32`, or single addresses. */
   readonly networks: readonly string[];

@@ -3,7 +3,7 @@
  * back.
  *
  * Frames are passed on with another stream id. Header lists are encoded anew for Node, since the client's HPACK table
- * is here. Node is told to use no table, so that its header blocks can be passed to the client as they are.
+ * is here. Node is configured to use no table, so that its header blocks can be passed to the client as they are.
  * `send-queue.ts` observes the client's windows, and the bridge credits Node for the content that was sent.
  */
 import type { Socket } from "node:net";

@@ -120,7 +120,7 @@ export function pruneQuestion(leftovers: readonly Pick<RecordedResource, "type" 
   return `Delete ${kinds.join(", ")}?`;
 }
 
-/** Of the first failure; greater than 1 for `diff`, where 1 tells of differences. */
+/** Of the first failure; greater than 1 for `diff`, where 1 stands for differences. */
 function failureStatus({ failure }: Apply, mode: Mode): number {
   return Math.max(failure!.exitStatus, mode === "compare" ? 2 : 1);
 }

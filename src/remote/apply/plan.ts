@@ -92,7 +92,7 @@ class DocumentPaths {
     );
   }
 
-  /** The path of a document: its name after the path that its parent has or, if it is no document, is called by. */
+  /** The path of a document: its name after the path that its parent has or, if it is not a document, is called by. */
   #pathOf(document: PlannedDocument): string {
     const { parent, name } = document;
     const known = this.#paths.get(document);

@@ -84,7 +84,7 @@ export class Report {
       .join(", ");
   }
 
-  /** Prints what is no failure to standard error. */
+  /** Prints what is not a failure to standard error. */
   note(text: string): void {
     this.#line.clear();
     console.error(`note: ${printable(text)}`);

@@ -41,7 +41,7 @@ export interface Status {
  */
 export type Outcome = ({ readonly message: JsonObject } | { readonly status: Status }) & {
   readonly rest?: { readonly httpStatus: number; readonly body: string };
-  /** Set if what came is no answer of the protocol, or nothing came. */
+  /** Set if what came is not an answer of the protocol, or nothing came. */
   readonly isUnreadable?: true;
 };
 
@@ -49,7 +49,7 @@ export type Outcome = ({ readonly message: JsonObject } | { readonly status: Sta
 export interface JsonAnswer {
   readonly over: "rest" | "connect";
   readonly contentType: string | undefined;
-  /** The JSON of a message; undefined for an error, and for what is no JSON. */
+  /** The JSON of a message; undefined for an error, and for what is not JSON. */
   readonly json: JsonValue | undefined;
 }
 
@@ -114,8 +114,8 @@ export class Caller {
   }
 
   /**
-   * Makes a call. What is no answer of the protocol counts as an error of its own. Errors: CommandFailure if the server
-   * is not reached over REST.
+   * Makes a call. What is not an answer of the protocol counts as an error of its own. Errors: CommandFailure if the
+   * server is not reached over REST.
    */
   async call(method: DescMethod, request: JsonObject, { token, over, headers = {} }: CallOptions): Promise<Outcome> {
     const all = { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers };
@@ -128,7 +128,7 @@ export class Caller {
     }
   }
 
-  /** `fetch` for calls over Connect, whose answers are told. */
+  /** `fetch` for calls over Connect, whose answers are reported. */
   #watched(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
     return async (input, init) => {
       const response = await fetch(input, init);
@@ -206,11 +206,11 @@ function parsed(body: string): JsonValue | undefined {
   try {
     return JSON.parse(body) as JsonValue;
   } catch {
-    return undefined; // whoever reads the answer tells what it is instead
+    return undefined; // the reader of the answer reports what it is instead
   }
 }
 
-/** The JSON of an answer; that of an error has a code. Errors: a plain Error that tells what the answer is instead. */
+/** The JSON of an answer; that of an error has a code. Errors: a plain Error that says what the answer is instead. */
 function readJson({ ok, status, headers }: Response, body: string): JsonValue {
   const json = parsed(body);
   if (json !== undefined && (ok || typeof (json as JsonObject | null)?.code === "number")) return json;

@@ -5,7 +5,7 @@ import type { Target } from "./target.ts";
 
 /** How a resource of a kind is created in a group. */
 export interface Fixture {
-  /** Where; the group unless told. */
+  /** The parent; by default the group. */
   parent?(target: Target, group: string): Promise<string>;
   body(target: Target, group: string): Promise<JsonObject> | JsonObject;
   /** Set if a group has one at most, with its own uid. */

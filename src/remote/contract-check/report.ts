@@ -14,7 +14,7 @@ export const formats = {
   tap,
 } as const;
 
-/** `412 checks, 1 difference, 2 skipped`; known differences are no differences. */
+/** `412 checks, 1 difference, 2 skipped`; known differences are not differences. */
 export function summary(results: readonly Result[]): string {
   const count = countsOf(results);
   const differences = `${count.differs} ${count.differs === 1 ? "difference" : "differences"}`;

@@ -51,7 +51,7 @@ export const rules = {
   "lists/page-size-cap": "A page has at most 200 items.",
   "lists/total-count": "totalCount is the number of all matching results, on every page.",
   "lists/skip": "skip leaves out so many results, and skipped echoes it.",
-  "lists/order": "order_by sorts by its fields, ascending unless told, and ties break by uid.",
+  "lists/order": "order_by sorts by its fields, ascending by default, and ties break by uid.",
   "lists/unknown-order": "An unknown field of order_by is INVALID_ARGUMENT on order_by.",
   "lists/pages": "Pages that follow page tokens have every result once, in order; the last has no nextPageToken.",
   "lists/page-token-alone": "A page token alone continues its query.",

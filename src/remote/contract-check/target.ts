@@ -194,7 +194,7 @@ export class Target {
     try {
       whole = wholeMessage(method.output, json);
     } catch {
-      return; // the call tells that it cannot be read
+      return; // the call reports that it cannot be read
     }
     const found = oddities(method.output, json, whole);
     for (const [rule, kind] of [

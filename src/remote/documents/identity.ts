@@ -1,11 +1,11 @@
-/** What tells the resources of one parent apart. */
+/** What distinguishes the resources of one parent. */
 import { type DescField, getOption } from "@bufbuild/protobuf";
 import { FieldBehavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { hasBehavior } from "./spec.ts";
 
-/** The fields that tell resources of one parent apart: the name or, without names, all that are required or fixed. */
+/** The fields that distinguish resources of one parent: the name or, without names, all that are required or fixed. */
 export function identityFields({ schema }: ResourceEntry): readonly DescField[] {
   const { name } = schema.field;
   if (name !== undefined) return [name];

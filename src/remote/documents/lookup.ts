@@ -8,7 +8,7 @@ import type { Session } from "../session/session.ts";
 import { Paths } from "./paths.ts";
 import { listResources, type Resource } from "./requests.ts";
 
-/** Of the resources that have a name, so many are told. */
+/** Of the resources with one name, at most so many are listed. */
 const maxTold = 10;
 
 /**

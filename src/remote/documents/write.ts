@@ -46,7 +46,7 @@ export function requireDocuments({ plural, methods }: ResourceEntry): void {
 
 /**
  * The documents of resources, as YAML. Parents and references are paths, or uids where there is none. What the server
- * sets is left out; comments tell of what it does not return. A resource that cannot be created without that is a
+ * sets is left out; comments mention what it does not return. A resource that cannot be created without that is a
  * comment as a whole.
  * @param isSorted whether those of one kind are in the order of their paths, instead of that of the server.
  */
@@ -141,7 +141,7 @@ function isUser(session: Session, paths: Paths, kind: ResourceEntry, uid: string
   return claimMatch?.issuer !== undefined && !isSameServer(claimMatch.issuer, session.server);
 }
 
-/** Equal for documents that a server could not tell apart. */
+/** Equal for documents that a server could not distinguish. */
 function identityOf({ resource, parent, spec }: Draft): string {
   const { name } = resource.schema.field;
   const values =
@@ -167,7 +167,7 @@ async function textOf(
   );
   const missing = required.map(({ name }) => name);
   const comments = [
-    ...(isOneOfSeveral ? [`Another ${resource.kind} is like it: only the uid tells them apart.`] : []),
+    ...(isOneOfSeveral ? [`Another ${resource.kind} is like it: only their uids differ.`] : []),
     ...(missing.length > 0
       ? [`The server returns no ${missing.join(", ")}, without which it cannot be created.`]
       : lostValues(resource, item)),

@@ -30,7 +30,7 @@ export function fieldValue(field: DescField, message: Message): unknown {
   return chosen?.case === field.localName ? chosen.value : undefined;
 }
 
-/** The messages in a field that has fields of its own, and is no map; none for types that have a short form. */
+/** The messages in a field that has fields of its own, and is not a map; none for types that have a short form. */
 export function messagesIn(field: DescField, message: Message): readonly Message[] {
   return hasFields(field) ? ([fieldValue(field, message) ?? []].flat() as Message[]) : [];
 }

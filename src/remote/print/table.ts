@@ -89,7 +89,7 @@ export class Table {
       .flatMap((cell, i) => {
         const width = this.#widths[i]!;
         if (width === 0) return [];
-        const cut = isUid(cell) ? padOrCutStart : padOrCut; // uids are told apart by their ends
+        const cut = isUid(cell) ? padOrCutStart : padOrCut; // uids differ at their ends
         return isCut ? cut(cell || "-", width) : pad(cell || "-", width);
       })
       .join(gap)

@@ -13,7 +13,7 @@ export const listenOption = new Option("--listen <HOST:PORT>", "address to liste
 /** Answers a request, or fails, which is answered as UNAVAILABLE. */
 export type Answering = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Answers requests until SIGINT or SIGTERM. @param started told the base URL. Errors: CommandFailure. */
+/** Answers requests until SIGINT or SIGTERM. @param started called with the base URL. Errors: CommandFailure. */
 export async function answerUntilStopped(
   address: string,
   answering: Answering,

@@ -50,7 +50,7 @@ export function recordCommand(): Command {
     );
 }
 
-/** Passes requests to a server, and to no other, and tells `write` what can be recorded. */
+/** Passes requests to a server, and to no other, and passes to `write` what can be recorded. */
 function proxy(server: string, timeoutMs: number, write: (call: RecordedCall) => void): Answering {
   const { origin } = new URL(server);
   const base = server.replace(/\/+$/, "");

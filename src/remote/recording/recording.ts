@@ -94,7 +94,7 @@ export function readRecording(file: string): RecordedCall[] {
     if (line === "") return [];
     const call = jsonOf(line)?.value as RecordedCall | undefined;
     if (typeof call?.method !== "string" || typeof call.path !== "string" || typeof call.status !== "number")
-      throw new CommandFailure(`${file}:${index + 1}: this is no line of a recording`, 2);
+      throw new CommandFailure(`${file}:${index + 1}: this is not a line of a recording`, 2);
     return [call];
   });
 }

@@ -112,7 +112,7 @@ async function withUids(session: Session, { input }: DescMethod, fields: JsonObj
   return resolveReferences(session, input, fields, "--filter");
 }
 
-/** What {@link itemsOf} tells beside the items. */
+/** What {@link itemsOf} reports beside the items. */
 interface Told {
   /** How many the server has beyond the limit. */
   readonly rest: { count: bigint };

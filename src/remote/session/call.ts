@@ -26,7 +26,7 @@ export async function callMethod(session: Session, method: DescMethod, request: 
   }
 }
 
-/** A list of version 2 tells how many results there are, where it can tell 0 from nothing; a resource has a uid. */
+/** A list of version 2 has the number of results, which may be 0 or absent; a resource has a uid. */
 function isNeverEmpty({ parent, output }: DescMethod): boolean {
   const { totalCount, uid } = output.field;
   return (

@@ -120,7 +120,7 @@ export async function chosenServer(options: SessionOptions): Promise<string | un
 }
 
 /**
- * Opens a session. @param timeoutMs of each call. Errors: CommandFailure if the server's address is no URL, or the
+ * Opens a session. @param timeoutMs of each call. Errors: CommandFailure if the server's address is not a URL, or the
  * profile named is not one of the server; ProfileError.
  */
 export async function openSession(options: SessionOptions, timeoutMs: number): Promise<Session> {

@@ -21,7 +21,7 @@ export interface SignInOptions extends SignInProvider {
   readonly opensBrowser: boolean;
   /** How long a browser may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** Tells the user something. */
+  /** Prints a message for the user. */
   tell(line: string): void;
 }
 

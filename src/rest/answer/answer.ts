@@ -20,7 +20,7 @@ export function sendMessage(
   if (rewrite === undefined) return send(response, answer);
   const rewritten = { ...answer, ...rewrite(answer, wholeMessage(message)) };
   if (!(rewritten.httpStatus >= 200 && rewritten.httpStatus <= 599))
-    throw new Error(`rewriteAnswer: ${rewritten.httpStatus} is no status of an answer`);
+    throw new Error(`rewriteAnswer: ${rewritten.httpStatus} is not a status of an answer`);
   return send(response, rewritten);
 }
 

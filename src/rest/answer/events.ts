@@ -32,7 +32,7 @@ export function isPastEnd(request: HttpRequest): boolean {
 /** A comment, which clients skip. */
 export const comment = ":\n\n";
 
-/** Tells when to ask again. It is no event. */
+/** The field that sets the time to reconnect. It is not an event. */
 export function retryField({ retryMs = 3000 }: EventOptions): string {
   return `retry: ${retryMs}\n\n`;
 }
@@ -47,7 +47,7 @@ export function messageEvent(
 ) {
   const id = options.id === undefined ? String(number) : options.id(message, method);
   if (id === undefined) return `data: ${json}\n\n`;
-  if (id === lastId || !/^[\x21-\x7e]+$/.test(id)) throw new Error(`events.id: ${JSON.stringify(id)} is no id`);
+  if (id === lastId || !/^[\x21-\x7e]+$/.test(id)) throw new Error(`events.id: ${JSON.stringify(id)} is not an id`);
   return `id: ${id}\ndata: ${json}\n\n`;
 }
 

@@ -155,7 +155,7 @@ interface PartsOptions {
 
 /**
  * Writes a message in parts as one JSON object. The first part has been made when the head is sent. An error after it
- * breaks off the response, so that the client cannot take what came for the whole. Rejects only when nothing has been
+ * breaks off the response, so that the client cannot mistake the part for the whole. Rejects only when nothing has been
  * sent.
  */
 export async function writeParts(

@@ -46,7 +46,7 @@ class FetchRequest extends Readable {
     delete this.headers["accept-encoding"];
     if (body !== null && this.headers["content-length"] === undefined) this.headers["transfer-encoding"] = "chunked";
     this.#body = body;
-    this.on("error", () => {}); // whoever reads the body sees it; nobody may
+    this.on("error", () => {}); // the reader of the body sees it, if there is one
   }
 
   override _read(): void {

@@ -55,14 +55,14 @@ export function createBodyReader(binding: Binding, options: BodyOptions): BodyRe
   return options.protobufBodies === true && binding.body !== undefined ? withProtobuf(json, binding) : json;
 }
 
-/** Adds the wire format to JSON. A body that is no message is refused in it. */
+/** Adds the wire format to JSON. A body that is not a message is refused in it. */
 function withProtobuf(json: BodyReader, binding: Binding): BodyReader {
   const { kind, moreTypes = [] } = json;
   const readProtobuf = createProtobufReader(binding);
   if (readProtobuf === undefined) {
     const name = (binding.body as DescField).name;
     const accept = ["application/json", ...moreTypes].join(", ");
-    const message = `Invalid argument: the body, ${name}, is no message: it must be JSON`;
+    const message = `Invalid argument: the body, ${name}, is not a message: it must be JSON`;
     return {
       ...json,
       kindOf(contentType) {

@@ -1,4 +1,4 @@
-/** The errors of Connect's library, told from those of the services by their texts. */
+/** The errors of Connect's library, distinguished from those of the services by their texts. */
 import { Code, type ConnectError } from "@connectrpc/connect";
 
 /** How Connect itself says that it does not implement something; an implementation's own words are its own. */

@@ -104,7 +104,7 @@ export function createConnectFastPath(options: ConnectFastPathOptions): ConnectF
   };
 }
 
-/** Whether the content is JSON rather than binary; undefined for anything that is no unary message. */
+/** Whether the content is JSON rather than binary; undefined for anything that is not a unary message. */
 function isJsonType(contentType: string | undefined): boolean | undefined {
   if (contentType === "application/json") return true;
   if (contentType === "application/proto") return false;

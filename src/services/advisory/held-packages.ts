@@ -23,7 +23,7 @@ interface Copy extends PackageKind {
   readonly version: string;
 }
 
-/** What an advisory says of one version of a package. */
+/** What an advisory says about one version of a package. */
 export interface VersionStatement {
   readonly kind: PackageKind;
   readonly version: string;

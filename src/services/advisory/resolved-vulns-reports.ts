@@ -237,7 +237,7 @@ function eventsThatHold(events: readonly DocumentEvent[], { version }: PackageUr
   return [events.reduce((last, event) => (timeOf(event) >= timeOf(last) ? event : last))];
 }
 
-/** What an advisory says of the version that it is about; empty if it is about all versions. */
+/** What an advisory says about the version that it is about; empty if it is about all versions. */
 function statementOf({ id, url, events }: { id: string; url: PackageUrl; events: readonly DocumentEvent[] }) {
   const version = packageVersion(url);
   const isOpen = events.some(({ data }) => data.case !== "fixed" && data.case !== "falsePositiveDetermination");

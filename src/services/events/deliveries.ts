@@ -1,4 +1,4 @@
-/** The service of deliveries: what became of the events of a subscription, and how they are delivered. */
+/** The service of deliveries: the status of the events of a subscription, and how they are delivered. */
 import { create, type DescService } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";

@@ -1,8 +1,8 @@
 /**
- * Which roles may be granted, and by whom. Whoever grants a role, by a binding or by the promise of one, must hold all
- * its capabilities at the scope of the grant, so no grant gives more than its author has. Credentials count as
- * capabilities: whoever decides which tokens act as an identity must hold everything that the bindings of the identity
- * grant.
+ * Which roles may be granted, and by whom. A caller who grants a role, by a binding or by the promise of one, must hold
+ * all its capabilities at the scope of the grant, so no grant gives more than its author has. Credentials count as
+ * capabilities: a caller who decides which tokens act as an identity must hold everything that the bindings of the
+ * identity grant.
  */
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Role } from "../../../gen/platform/iam/v2/roles_pb.ts";

@@ -2,8 +2,8 @@
  * Group invites: who accepts one by its code is bound to its role in its group.
  *
  * The code is shown once. Its digest is stored in its place and removed from every message that leaves. An invite
- * promises a binding, so whoever creates or changes one must hold all capabilities of its role. Like a binding it does
- * not depend on its author afterwards. It is listed, it expires, and whoever manages the group can delete it.
+ * promises a binding, so a caller who creates or changes one must hold all capabilities of its role. Like a binding it
+ * does not depend on its author afterwards. It is listed, it expires, and managers of the group can delete it.
  *
  * A wrong, expired or used code and an invite that is not for the caller have the same answer. An invite is for the
  * caller when:

@@ -67,7 +67,7 @@ export const groups = defineResource({
   },
 });
 
-/** The quotas that groups tell, each with its public name. */
+/** The quotas that groups show, each with its public name. */
 const toldQuotas = {
   groups: "groups",
   identities: "identities",

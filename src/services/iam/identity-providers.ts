@@ -1,11 +1,11 @@
 /**
- * Identity providers: the login service of an organisation. A provider grants its users roles on behalf of whoever
- * configured it. So whoever changes which users it speaks for must hold everything that it grants: the default role,
- * and every role mapped to its groups.
+ * Identity providers: the login service of an organisation. A provider grants its users roles on behalf of the caller
+ * who configured it. So a caller who changes which users it speaks for must hold everything that it grants: the default
+ * role, and every role mapped to its groups.
  *
  * A provider also decides which tokens act as users of its issuer in the organisation: those for its client. Without a
- * provider of the issuer, tokens for any organisation do. Whoever changes that, by creating, changing or deleting a
- * provider, must hold everything that these users are granted in the organisation. A change or a deletion that leaves
+ * provider of the issuer, tokens for any organisation do. A caller who changes that, by creating, changing or deleting
+ * a provider, must hold everything that these users are granted in the organisation. A change or a deletion that leaves
  * no owner who could sign in is refused.
  */
 import { create } from "@bufbuild/protobuf";

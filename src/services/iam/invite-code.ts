@@ -27,7 +27,7 @@ export function createInviteCode(group: string): InviteCode {
   return { code, keyId, digest: hash("sha256", code) };
 }
 
-/** The key id in a text from a client; "" when it is no code. */
+/** The key id in a text from a client; "" when it is not code. */
 export function keyIdOf(code: string): string {
   try {
     const { kid } = JSON.parse(Buffer.from(code, "base64").toString("utf8"));

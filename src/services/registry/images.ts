@@ -45,7 +45,7 @@ export interface ReadSbom {
 export interface Image {
   readonly digest: string;
   readonly mediaType: string;
-  /** In the order of the index; empty when the digest is no image, such as a signature. */
+  /** In the order of the index; empty when the digest is not an image, such as a signature. */
   readonly platforms: readonly ImagePlatform[];
   /** The attestation manifests in an index and the manifests that they are about; absent when not known. */
   readonly attestations?: readonly { readonly digest: string; readonly subject: string }[];

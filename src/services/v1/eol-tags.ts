@@ -35,7 +35,7 @@ export function listEolTags(
   const filter = translate(v1.EolTagFilterSchema, v2.ListTagsRequestSchema);
   return (method) =>
     custom(method, listTags, async (request: v1.EolTagFilter, context: HandlerContext) => {
-      // Signatures and other referrers are no images.
+      // Signatures and other referrers are not images.
       const query = { ...(filter.toNewer(request) as v2.ListTagsRequest), excludeReferrers: true };
       const listed = (await invoke(listTags, query, context)) as v2.ListTagsResponse;
       const session = databaseOf(context);

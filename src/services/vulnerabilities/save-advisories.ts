@@ -122,7 +122,7 @@ export function advisoryWriter(advisories: Resource<typeof AdvisorySchema>): Adv
   };
 }
 
-/** Tells the caller of a change whether it is a fix. */
+/** Reports to the caller of a change whether it is a fix. */
 function writeOf({ onChange, ...write }: AdvisoryWrite): FeedWrite {
   const tell = ({ before, ...change }: SavedChange) => {
     const isFix = before !== undefined && isFixed(change.row) && !isFixed(before);

@@ -56,7 +56,7 @@ export interface Engine {
   distribute?(): Promise<number>;
   /** Runs `body`, whose reads all see the same state, however long it takes. */
   snapshot<T>(body: (connection: SqlConnection) => Promise<T>): Promise<T>;
-  /** Reads the whole database file and tells what is damaged. Absent where the server keeps the files. */
+  /** Reads the whole database file and reports what is damaged. Absent where the server keeps the files. */
   findDamage?(): Promise<readonly string[]>;
   /**
    * Checks within `timeoutMs` that the database can be used. One check at a time. Errors: UnavailableError,
@@ -102,7 +102,7 @@ export interface TransactingCall {
   readonly signal: AbortSignal;
   /** The time that it has left; undefined if it has no deadline. */
   timeoutMs(): number | undefined;
-  /** Is told of the statements of its session. */
+  /** Observes the statements of its session. */
   readonly statements?: StatementObserver | undefined;
 }
 

@@ -31,7 +31,7 @@ const segmentLength = 17;
 /** The time of an entry as the indexes have it: the planner can use these only, whatever its statistics say. */
 export const placeTime = sql`(time_us + 0)`;
 
-/** The places of an entry; a text is no uid where the entry has none. */
+/** The places of an entry; a text is not a uid where the entry has none. */
 function placesOf(columns: PlaceColumns): readonly Place[] {
   const [scope, resource, caller] = [sql.ref(columns.scope), sql.ref(columns.resource), sql.ref(columns.caller)];
   const about = sql<string>`case when ${scope} = '' or substr(${resource}, 1, length(${scope}) + 1) = ${scope} || '/'

@@ -25,7 +25,7 @@ export interface SnapshotHeader {
   readonly tables: readonly SnapshotTable[];
 }
 
-/** What is told of a table after its rows. */
+/** The line of a table after its rows. */
 export interface TableEnd {
   readonly table: string;
   readonly rows: number;
@@ -71,7 +71,7 @@ export function decodeRow(row: readonly unknown[], types: readonly SnapshotType[
   return row.map((value, i) => (types[i] === "bytes" ? Buffer.from(value as string, "base64") : value));
 }
 
-/** Errors: RefusedError when a line is no header that this program can read. */
+/** Errors: RefusedError when a line is not a header that this program can read. */
 export function parseHeader(line: string | undefined): SnapshotHeader {
   const header = (line?.startsWith("{") ? parseLine(line) : {}) as Partial<SnapshotHeader>;
   if (header.format !== "platform-snapshot") throw new RefusedError("the file is not a snapshot of this program");

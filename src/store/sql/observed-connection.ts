@@ -1,9 +1,9 @@
-/** Tells how long the statements of a call take. */
+/** Measures the statements of a call. */
 import type { Awaitable } from "../../awaitable.ts";
 import type { Histogram } from "../../histogram/index.ts";
 import type { SqlConnection, Statement, Values } from "./statement.ts";
 
-/** Is told of the statements of a call. Times are those of `performance.now()`. */
+/** Observes the statements of a call. Times are those of `performance.now()`. */
 export interface StatementObserver {
   /** A statement has ended. One whose result nobody needs ends when it is sent. */
   ran(sinceMs: number, endedMs: number, statement: Statement): void;
@@ -12,7 +12,7 @@ export interface StatementObserver {
 }
 
 /**
- * A connection that tells an observer of each statement that has ended, whether or not it has failed, and records how
+ * A connection that reports to an observer each statement that has ended, whether or not it has failed, and records how
  * long queries took, in seconds, unless they threw at once.
  */
 export class ObservedConnection implements SqlConnection {

@@ -12,7 +12,7 @@ export interface Statement {
 }
 
 /** Makes a parameter of the value in a slot. */
-// biome-ignore lint/suspicious/noExplicitAny: a slot has values of one type, which only its name tells
+// biome-ignore lint/suspicious/noExplicitAny: a slot has values of one type, known only by its name
 export type Derive = (value: any) => unknown;
 
 /** Values by the names of the slots they fill. */

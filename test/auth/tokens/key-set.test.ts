@@ -138,7 +138,7 @@ describe("checkKeySet", () => {
     for (const e of ["AQ", "Ag", "", "AAAAAQ", "AQAAAQ"]) expect(check({ ...jwk, e }), e).toThrow("exponent");
   });
 
-  it("refuses what is no key", () => {
+  it("refuses what is not a key", () => {
     const { jwk } = keys.get("ES256")!;
     expect(check({ ...jwk, x: jwk.y })).toThrow("keys[0] is not a valid key");
     expect(check(jwk, null)).toThrow("keys[1] is not an object");

@@ -196,7 +196,7 @@ describe("discovery", () => {
     ["no issuer", () => issuer.answers.set(discoveryPath, document({ issuer: undefined }))],
     ["no jwks_uri", () => issuer.answers.set(discoveryPath, document({ jwks_uri: undefined }))],
     [
-      "a jwks_uri that is no text",
+      "a jwks_uri that is not a text",
       () => issuer.answers.set(discoveryPath, document({ jwks_uri: [`${issuer.url}/keys`] })),
     ],
     ["a private jwks_uri", () => issuer.answers.set(discoveryPath, document({ jwks_uri: "https://10.0.0.1/keys" }))],

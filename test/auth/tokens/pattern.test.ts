@@ -81,7 +81,7 @@ describe("patternFault", () => {
   });
 });
 
-it("says why a text is no pattern", () => {
+it("says why a text is not a pattern", () => {
   expect(patternFault("(a")).toBe('must be an RE2 pattern: missing closing ) in "(a"');
   expect(patternFault("a{1000}")).toBe("must compile to at most 256 instructions, it compiles to 1002");
   expect(patternFault("(a|b|c){999}")).toMatch("must not repeat so much");

@@ -140,7 +140,7 @@ test.each([
   },
 );
 
-test("a backup of a newer version, and what is no backup, are refused", async () => {
+test("a backup of a newer version, and what is not a backup, are refused", async () => {
   const { run, path, database } = await backedUp();
   {
     using file = new DatabaseSync(path("platform.db"));

@@ -101,7 +101,7 @@ test.each<[string, string[]]>([
   ["an unknown resource", ["get", "nothing", ""]],
   ["more arguments than there are", ["list", "roles", ""]],
   ["a server that is not there", ["get", "role", "--server", "http://127.0.0.1:1", ""]],
-  ["a server that is no URL", ["get", "role", "--server=x", ""]],
+  ["a server that is not a URL", ["get", "role", "--server=x", ""]],
   ["a token that is refused", ["get", "role", "--token", "wrong", ""]],
 ])("nothing for %s", async (_, words) => {
   expect(await completions(words)).toEqual([]);

@@ -113,7 +113,7 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s ends it", async (signal) => {
   expect(child.exitCode).toBe(0);
 });
 
-test("what is no delivery is refused", async () => {
+test("what is not a delivery is refused", async () => {
   const { url } = await listen();
   expect((await fetch(url)).status).toBe(405);
   const long = await fetch(url, { method: "POST", body: "x".repeat(1024 * 1024 + 1) }).then(

@@ -50,7 +50,7 @@ test("what is not known is not checked", async () => {
   expect(outcomes(await verdictOf({ secret: "whsec_AAAA" }, {}))).toEqual([200, "verified", "verified", "unchecked"]);
 });
 
-describe("is no event", () => {
+describe("is not an event", () => {
   test.each<[string, Forgery, string]>([
     ["without a version", { headers: { "ce-specversion": undefined } }, "ce-specversion is not 1.0"],
     ["of another version", { headers: { "ce-specversion": "0.3" } }, "ce-specversion is not 1.0"],

@@ -15,7 +15,7 @@ test.each([
   expect(feedName("given", location)).toBe("given");
 });
 
-test.each([[""], ["a,b"], ["a\nb"], ["x".repeat(256)]])("%j is no name", (name) => {
+test.each([[""], ["a,b"], ["a\nb"], ["x".repeat(256)]])("%j is not a name", (name) => {
   expect(() => feedName(name, "/srv")).toThrow(/^--feed must be a name of 1 to 255 characters/);
 });
 

@@ -54,7 +54,7 @@ describe.each([
 
 const hostileName = '"] = 1; throw new Error(`0`); //\\\u2028\n';
 
-test("whatever a name holds, it is no code", () => {
+test("whatever a name holds, it is not code", () => {
   const file = structuredClone(fileProto);
   const proto = file.messageType.find(({ name }) => name === "ClaimMatch")!;
   proto.field[0]!.jsonName = hostileName;

@@ -162,8 +162,8 @@ test("a document may be empty", () => {
 const fixedEvent = { timestamp, type: "fixed", data: { "fixed-version": "1" } };
 
 test.each<[string, unknown, string]>([
-  ["of no format", { hello: "world" }, "is none of advisory document"],
-  ["that is a list", [], "is none of advisory document"],
+  ["of no format", { hello: "world" }, "is not an advisory document"],
+  ["that is a list", [], "is not an advisory document"],
   ["of another version", document([], { "schema-version": "1" }), 'schema-version: "1" is not 2.x'],
   ["with a number for a version", document([], { "schema-version": 2 }), "schema-version: is not text"],
   ["of no package", document([], { package: undefined }), "package: is missing"],

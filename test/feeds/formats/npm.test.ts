@@ -63,10 +63,10 @@ test.each([
   ["an empty name", { name: "" }, /^name: is empty$/],
   ["a name with white space", { name: "a b" }, /"a b" is not the name/],
   ["a name that is too long", { name: "a".repeat(513) }, /is not the name/],
-  ["a description that is no text", { description: {} }, /^description: is not text$/],
+  ["a description that is not a text", { description: {} }, /^description: is not text$/],
   ["no versions", { versions: undefined }, /^versions: is missing$/],
   ["a list of versions", { versions: [] }, /^versions: is not an object$/],
-  ["a version that is no object", { versions: { "1.0.0": "x" } }, /^versions\.1\.0\.0: is not an object$/],
+  ["a version that is not an object", { versions: { "1.0.0": "x" } }, /^versions\.1\.0\.0: is not an object$/],
   ["a version with a control character", { versions: { "1\u0007": {} } }, /is not a version/],
   [
     "a size below 0",

@@ -177,7 +177,7 @@ test("a statement is about each subcomponent that it names, and the last one at 
 });
 
 test.each<[string, unknown, string]>([
-  ["of another context", vex([], { "@context": "https://example.com" }), "is none of advisory document"],
+  ["of another context", vex([], { "@context": "https://example.com" }), "is not an advisory document"],
   ["by nobody", vex([], { author: undefined }), "author: is missing"],
 ])("a document %s is refused", (_, record, reason) => {
   expect(() => readAdvisories(record, () => {})).toThrow(FeedRefusal);
@@ -199,7 +199,7 @@ test.each<[string, Record<string, unknown> & { statements: object[] }, string]>(
     "statements[0].vulnerability.name: is missing",
   ],
   [
-    "about a thing that is no package",
+    "about a thing that is not a package",
     vex([statement({ status: "affected", products: [product("https://example.com/thing")] })]),
     "statements[0].products[0].@id: is not a package URL",
   ],
@@ -266,7 +266,7 @@ test.each([
   ["another schema", { "schema-version": "2", title: "x" }],
   ["a list", [1]],
   ["a text", "text"],
-])("%s is no record", (_, record) => {
+])("%s is not a record", (_, record) => {
   expect(refusalOf(() => readAdvisories(record, () => {}))).toMatchObject({ name: "ForeignRecord", isIndex: false });
 });
 

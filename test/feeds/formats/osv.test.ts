@@ -161,7 +161,7 @@ test.each<[string, unknown]>([
   ["null", null],
   ["without an id", { modified }],
   ["with an id alone", { id: "TEST-1", summary: "a report" }],
-])("what is no record: %s", (_, record) => {
+])("what is not a record: %s", (_, record) => {
   expect(() => readOsv(record, () => {})).toThrow(ForeignRecord);
 });
 

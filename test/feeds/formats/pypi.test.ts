@@ -59,15 +59,15 @@ test("the document of one release", () => {
 test.each([
   ["no name", { info: { version: "1" } }, /^info\.name: is missing$/],
   ["no info", { info: null }, /^info: is missing$/],
-  ["a summary that is no text", { info: { name: "w", summary: [] } }, /^info\.summary: is not text$/],
-  ["releases that are no lists", { releases: { "1.0": {} } }, /^releases\.1\.0: is not a list$/],
+  ["a summary that is not a text", { info: { name: "w", summary: [] } }, /^info\.summary: is not text$/],
+  ["releases that are not lists", { releases: { "1.0": {} } }, /^releases\.1\.0: is not a list$/],
   [
     "a release of the year 0",
     { releases: { "1.0": [file("0000-01-01T00:00:00Z", 1)] } },
     /^releases\.1\.0\[0\]\.upload_time_iso_8601: /,
   ],
   [
-    "a size that is no number",
+    "a size that is not a number",
     { releases: { "1.0": [{ size: "1" }] } },
     /^releases\.1\.0\[0\]\.size: is not a non-negative integer/,
   ],

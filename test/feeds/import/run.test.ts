@@ -188,7 +188,7 @@ test("foreign files are skipped, or refused if they are not wanted", async () =>
   expect(printed).toEqual(["refused: f1: #notes is foreign\n"]);
 });
 
-test("a pointer of Git LFS is no file of the feed", async () => {
+test("a pointer of Git LFS is not a file of the feed", async () => {
   const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
   expect(await run(["a", pointer])).toMatchObject({ read: 1, refused: 0, passedOver: 1 });
 });

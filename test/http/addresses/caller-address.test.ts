@@ -208,7 +208,7 @@ describe.each(variants)("$variant", ({ secure, fastPath }) => {
     expect(await text(socket)).toBe("");
   });
 
-  test("an untrusted peer's header of the PROXY protocol is no header", async () => {
+  test("an untrusted peer's header of the PROXY protocol is not a header", async () => {
     const port = await open(proxied);
     await expectBoth(port, { from: stranger }, stranger);
     const socket = await dial(port, { from: stranger, first: "PROXY TCP4 192.0.2.9 10.0.0.9 4711 443\r\n\r\n" });

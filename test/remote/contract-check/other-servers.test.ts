@@ -1,4 +1,4 @@
-/** A check of what is no server of the contract, or only over some protocols. */
+/** A check of what is not a server of the contract, or only over some protocols. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { runPlatform } from "../../cli/platform-process.ts";
 import { startGate } from "../gate.ts";

@@ -328,7 +328,7 @@ describe("failures", () => {
       2,
       /did you mean platform\.iam\.v2\.RolesService\//,
     ],
-    ["a request that is no JSON", ["call", "platform.ping.v2.PingService/Ping", "-d", "{"], 2, /^error: --data: /],
+    ["a request that is not JSON", ["call", "platform.ping.v2.PingService/Ping", "-d", "{"], 2, /^error: --data: /],
     [
       "a server that is not there",
       ["ping", "--server", "http://127.0.0.1:1"],
@@ -336,7 +336,7 @@ describe("failures", () => {
       /^error: cannot reach http:\/\/127.0.0.1:1 /,
     ],
     [
-      "an address that is no URL",
+      "an address that is not a URL",
       ["ping", "--server", "localhost"],
       2,
       /^error: --server must be an http or https URL/,

@@ -23,7 +23,7 @@ test("a name that no profile has is an invalid command line", async () => {
   }
 });
 
-test.each(["", "{", '{"a":1}'])("a file that is no profile: %j", async (text) => {
+test.each(["", "{", '{"a":1}'])("a file that is not a profile: %j", async (text) => {
   const { file, env } = await profileOf(text);
   expect(await runHere(["list", "roles"], { env })).toMatchObject({
     code: 2,
@@ -81,6 +81,6 @@ test("GitHub's token service that cannot be reached, or gives none", async () =>
   });
   expect(await run("nowhere")).toMatchObject({
     code: 4,
-    stderr: "error: ACTIONS_ID_TOKEN_REQUEST_URL is no URL\n",
+    stderr: "error: ACTIONS_ID_TOKEN_REQUEST_URL is not a URL\n",
   });
 });

@@ -156,7 +156,7 @@ describe.skipIf(issuer === undefined)("tokens of workloads", async () => {
     ["two lines", "two\nlines"],
     ["another alphabet", "τοκεν"],
     ["8193 characters", "x".repeat(8193)],
-  ])("%s is no token", async (_, text) => {
+  ])("%s is not a token", async (_, text) => {
     const env = { ...server.env, PLATFORM_TOKEN: "" };
     expect(await runPlatform(["login", "--with-token"], { env, input: text })).toMatchObject({
       code: 2,

@@ -153,7 +153,7 @@ test("rewriteAnswer to 204 sends no content", async () => {
   expect([response.status, await response.text()]).toEqual([204, ""]);
 });
 
-test("a fragment is no part of the path", async () => {
+test("a fragment is not part of the path", async () => {
   const response = await handlerWith()(new Request("http://localhost/v1/repos/a?#fragment"));
   expect(await response.json()).toEqual({ uid: "a" });
 });
@@ -163,7 +163,7 @@ test("further arguments of a host are ignored", async () => {
   expect((await handler(new Request("http://localhost/nope"), { completed: Promise.resolve() })).status).toBe(404);
 });
 
-test("a body that fails is no message, and harms nothing else", async () => {
+test("a body that fails is not a message, and harms nothing else", async () => {
   seen.message = undefined;
   const body = new ReadableStream({
     start(controller) {

@@ -221,7 +221,7 @@ describe("compression", () => {
   });
 });
 
-describe("requests that are no proper calls", () => {
+describe("requests that are not proper calls", () => {
   const check = "/grpc.health.v1.Health/Check";
   const json = { "content-type": "application/json" };
 

@@ -50,7 +50,7 @@ export type Grant = Message<"platform.access.v1.Grant"> & {
   condition: string;
 
   /**
-   * Who has the role. Absent where that is whoever meets the condition.
+   * Who has the role. Absent where that is anyone who meets the condition.
    *
    * @generated from field: platform.access.v1.AccessIdentity identity = 4;
    */
@@ -114,8 +114,8 @@ export type Grant = Message<"platform.access.v1.Grant"> & {
   groupInvite: string;
 
   /**
-   * The e-mail address that the invite is for, if the caller may read the invite; empty when it is for whoever has its
-   * code.
+   * The e-mail address that the invite is for, if the caller may read the invite; empty when it is for anyone who has
+   * its code.
    *
    * @generated from field: string email = 13;
    */
@@ -351,7 +351,7 @@ export type ListAccessRequest = Message<"platform.access.v1.ListAccessRequest"> 
 
   /**
    * Only grants of the identity with this uid, also those below the scope, and those that identity providers give to it
-   * if the caller may get the identity. Invites are not listed, because they are for whoever has the code.
+   * if the caller may get the identity. Invites are not listed, because they are for anyone who has the code.
    *
    * @generated from field: optional string identity = 2;
    */
@@ -608,7 +608,7 @@ export const VerdictSchema: GenEnum<Verdict> = /*@__PURE__*/
 
 /**
  * Who can do what: the grants that count at a scope, and why an identity may do something there or not. Both methods
- * need the capability to list role bindings at the scope. They also tell the grants above the scope, because these
+ * need the capability to list role bindings at the scope. They also return the grants above the scope, because these
  * decide there: the identity, the role and the group of each by uid. Names, e-mail addresses and other fields are left
  * out where the caller may not read the resource that has them.
  *

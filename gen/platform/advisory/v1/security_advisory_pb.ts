@@ -223,7 +223,7 @@ export const DocumentListSchema: GenMessage<DocumentList> = /*@__PURE__*/
   messageDesc(file_platform_advisory_v1_security_advisory, 5);
 
 /**
- * The advisories of one package. A package has one document: what the feed that was imported last says of it.
+ * The advisories of one package. A package has one document: what the feed that was imported last says about it.
  *
  * @generated from message platform.advisory.v1.Document
  */

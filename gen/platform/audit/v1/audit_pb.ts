@@ -270,10 +270,11 @@ export const ListAuditRecordsResponseSchema: GenMessage<ListAuditRecordsResponse
 export const AuditService: GenService<{
   /**
    * Lists the records of a scope, by default newest first: those about the scope or about what is in it, at any depth,
-   * whoever called; and those of identities in it that called elsewhere, such as at the token service or in a group
-   * where they were denied. Records of a call appear within a second. Errors: INVALID_ARGUMENT, PERMISSION_DENIED. A
-   * scope that does not exist any more keeps its records. Without a scope, the records of the whole platform are
-   * listed, for administrators of the platform. Only these have the counts of calls without a known caller.
+   * regardless of the caller; and those of identities in it that called elsewhere, such as at the token service or in a
+   * group where they were denied. Records of a call appear within a second. Errors: INVALID_ARGUMENT,
+   * PERMISSION_DENIED. A scope that does not exist any more keeps its records. Without a scope, the records of the
+   * whole platform are listed, for administrators of the platform. Only these have the counts of calls without a known
+   * caller.
    *
    * @generated from rpc platform.audit.v1.AuditService.ListAuditRecords
    */

@@ -50,7 +50,7 @@ export type GroupInvite = Message<"platform.iam.v1.GroupInvite"> & {
   keyId: string;
 
   /**
-   * The role whoever accepts is bound to.
+   * The role that the accepting caller is bound to.
    *
    * @generated from field: platform.iam.v1.Role role = 4;
    */
@@ -99,7 +99,7 @@ export type StoredGroupInvite = Message<"platform.iam.v1.StoredGroupInvite"> & {
   keyId: string;
 
   /**
-   * The role whoever accepts is bound to; absent when it was deleted.
+   * The role that the accepting caller is bound to; absent when it was deleted.
    *
    * @generated from field: platform.iam.v1.Role role = 4;
    */
@@ -176,7 +176,7 @@ export type GroupInviteRequest = Message<"platform.iam.v1.GroupInviteRequest"> &
   ttl?: Duration | undefined;
 
   /**
-   * The uid of the role whoever accepts is bound to.
+   * The uid of the role that the accepting caller is bound to.
    *
    * @generated from field: string role = 3;
    */
@@ -262,7 +262,7 @@ export const GroupInviteFilterSchema: GenMessage<GroupInviteFilter> = /*@__PURE_
   messageDesc(file_platform_iam_v1_group_invites, 5);
 
 /**
- * Group invites let someone join a group with a code: whoever accepts one is bound to its role in its group.
+ * Group invites let someone join a group with a code: the caller who accepts one is bound to its role in its group.
  *
  * @generated from service platform.iam.v1.GroupInvites
  */

@@ -415,7 +415,7 @@ export const OrgKindSchema: GenEnum<OrgKind> = /*@__PURE__*/
  */
 export const Groups: GenService<{
   /**
-   * Creates a group below `parent`, or a root group when `parent` is empty. Whoever creates a root group becomes its
+   * Creates a group below `parent`, or a root group when `parent` is empty. The creator of a root group becomes its
    * owner. Errors: INVALID_ARGUMENT; NOT_FOUND on the parent; PERMISSION_DENIED, also for a root group unless the
    * caller is a platform administrator or the server opens their creation. Successor:
    * platform.iam.v2.GroupsService.CreateGroup.

@@ -111,7 +111,7 @@ export type RoleBindingList_Binding = Message<"platform.iam.v1.RoleBindingList.B
 
   /**
    * The uid of the identity that is granted the role. Of an identity that the caller may not get, the fields below
-   * that tell of it are empty.
+   * that describe it are empty.
    *
    * @generated from field: string identity = 3;
    */

@@ -40,7 +40,7 @@ export type GroupInvite = Message<"platform.iam.v2.GroupInvite"> & {
   uid: string;
 
   /**
-   * The uid of the role whoever accepts is bound to.
+   * The uid of the role that the accepting caller is bound to.
    *
    * @generated from field: string role_uid = 2;
    */
@@ -468,7 +468,7 @@ export const AcceptGroupInviteRequestSchema: GenMessage<AcceptGroupInviteRequest
   messageDesc(file_platform_iam_v2_group_invites, 10);
 
 /**
- * Group invites let someone join a group with a code: whoever accepts one is bound to its role in its group.
+ * Group invites let someone join a group with a code: the caller who accepts one is bound to its role in its group.
  *
  * @generated from service platform.iam.v2.GroupInvitesService
  */

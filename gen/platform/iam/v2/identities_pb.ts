@@ -595,7 +595,7 @@ export const LookupIdentityRequestSchema: GenMessage<LookupIdentityRequest> = /*
  */
 export type LookupIdentityResponse = Message<"platform.iam.v2.LookupIdentityResponse"> & {
   /**
-   * The uid of the user identity: 40 lower-case hex digits. Tells nothing about whether the identity exists yet.
+   * The uid of the user identity: 40 lower-case hex digits. It does not show whether the identity exists yet.
    *
    * @generated from field: string uid = 1;
    */
@@ -722,7 +722,7 @@ export const IdentitiesService: GenService<{
     output: typeof ListIdentitiesResponseSchema;
   },
   /**
-   * Tells the uid of the user identity for an issuer and a subject: the one it has, or the one it would get. Open to
+   * Returns the uid of the user identity for an issuer and a subject: the one it has, or the one it would get. Open to
    * any authenticated caller. Errors: INVALID_ARGUMENT.
    *
    * @generated from rpc platform.iam.v2.IdentitiesService.LookupIdentity

@@ -64,7 +64,7 @@ export type RoleBinding = Message<"platform.iam.v2.RoleBinding"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * The uid of the identity. A user can be bound before the first sign-in, by the uid that LookupIdentity tells.
+   * The uid of the identity. A user can be bound before the first sign-in, by the uid that LookupIdentity returns.
    *
    * @generated from field: string identity_uid = 6;
    */

@@ -69,7 +69,7 @@ export type Artifact = Message<"platform.libraries.v1.Artifact"> & {
   versionCount: number;
 
   /**
-   * When the artifact was published first, where its ecosystem tells; else when it was imported first.
+   * When the artifact was published first, where its ecosystem says so; else when it was imported first.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
@@ -287,7 +287,7 @@ export type ArtifactVersion = Message<"platform.libraries.v1.ArtifactVersion"> &
   description: string;
 
   /**
-   * When the version was published, where its ecosystem tells; else when it was imported first.
+   * When the version was published, where its ecosystem says so; else when it was imported first.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */

@@ -70,7 +70,7 @@ export type Artifact = Message<"platform.libraries.v2.Artifact"> & {
   versionCount: number;
 
   /**
-   * When the artifact was published first, where its ecosystem tells; else when it was imported first.
+   * When the artifact was published first, where its ecosystem says so; else when it was imported first.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */
@@ -133,7 +133,7 @@ export type ArtifactVersion = Message<"platform.libraries.v2.ArtifactVersion"> &
   description: string;
 
   /**
-   * When the version was published, where its ecosystem tells; else when it was imported first.
+   * When the version was published, where its ecosystem says so; else when it was imported first.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */

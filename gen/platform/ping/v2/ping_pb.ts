@@ -53,7 +53,7 @@ export const PingResponseSchema: GenMessage<PingResponse> = /*@__PURE__*/
   messageDesc(file_platform_ping_v2_ping, 1);
 
 /**
- * Tells whether the platform can be reached.
+ * Reports whether the platform can be reached.
  *
  * @generated from service platform.ping.v2.PingService
  */

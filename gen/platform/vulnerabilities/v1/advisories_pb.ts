@@ -925,7 +925,7 @@ export type AdvisoryFilter = Message<"platform.vulnerabilities.v1.AdvisoryFilter
   excludeEventAuthor: string[];
 
   /**
-   * Only advisories whose newest approved event is of this type; EVENT_TYPE_FILTER_UNSPECIFIED is no filter.
+   * Only advisories whose newest approved event is of this type; EVENT_TYPE_FILTER_UNSPECIFIED is not a filter.
    *
    * @generated from field: optional platform.vulnerabilities.v1.EventTypeFilter latest_event_type = 19;
    */
@@ -1357,7 +1357,7 @@ export const EventTypeFilterSchema: GenEnum<EventTypeFilter> = /*@__PURE__*/
   enumDesc(file_platform_vulnerabilities_v1_advisories, 2);
 
 /**
- * Advisories tell, for one vulnerability in one component of one artifact, what was found and what became of it. Here
+ * Advisories record, for one vulnerability in one component of one artifact, what was found and its status. Here
  * they are written too; v2 reads them.
  *
  * @generated from service platform.vulnerabilities.v1.Advisories

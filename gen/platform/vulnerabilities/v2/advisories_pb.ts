@@ -1027,7 +1027,7 @@ export type ListAdvisoriesRequest = Message<"platform.vulnerabilities.v2.ListAdv
   eventTypes: EventTypeFilter[];
 
   /**
-   * Only advisories whose newest approved event is of this type; EVENT_TYPE_FILTER_UNSPECIFIED is no filter.
+   * Only advisories whose newest approved event is of this type; EVENT_TYPE_FILTER_UNSPECIFIED is not a filter.
    *
    * @generated from field: optional platform.vulnerabilities.v2.EventTypeFilter latest_event_type = 26;
    */
@@ -1262,7 +1262,7 @@ export const EventTypeFilterSchema: GenEnum<EventTypeFilter> = /*@__PURE__*/
   enumDesc(file_platform_vulnerabilities_v2_advisories, 1);
 
 /**
- * Advisories tell, for one vulnerability in one component of one artifact, what was found and what became of it. They
+ * Advisories record, for one vulnerability in one component of one artifact, what was found and its status. They
  * come from feeds that an operator imports into a group; the API reads them.
  *
  * @generated from service platform.vulnerabilities.v2.AdvisoriesService

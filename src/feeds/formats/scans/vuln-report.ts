@@ -10,7 +10,7 @@ import { readGrype } from "./grype.ts";
 import type { VulnScan } from "./scan.ts";
 import { readTrivy } from "./trivy.ts";
 
-/** Reads a report. Errors: FeedRefusal for what is no report. */
+/** Reads a report. Errors: FeedRefusal for what is not a report. */
 export function readVulnReport(bytes: Uint8Array, notes: ReadNotes): VulnScan {
   const fields = new Fields(parseJson(bytes));
   if (fields.has("matches") && fields.has("descriptor")) return readGrype(fields, notes);

@@ -1,4 +1,4 @@
-/** The service that tells who can do what, and why. */
+/** The service that explains who can do what, and why. */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import {

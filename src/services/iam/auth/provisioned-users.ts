@@ -1,7 +1,7 @@
 /**
- * The directories of identity providers. A user in a directory is no identity and no rule for tokens: it says whether
- * its provider lets in the user of a token that the provider accepts, and which groups the user is in. One that is
- * removed loses what it has in the organisation.
+ * The directories of identity providers. A user in a directory is neither an identity nor a rule for tokens: it says
+ * whether its provider lets in the user of a token that the provider accepts, and which groups the user is in. One that
+ * is removed loses what it has in the organisation.
  */
 import {
   IdentityProvider_OIDC_CorrelationRule as CorrelationRule,

@@ -31,7 +31,7 @@ function nameIn({ name, preferred_username, email }: Readonly<Record<string, unk
   return [name, preferred_username, email].map(nameFrom).find((text) => text !== "");
 }
 
-/** What a directory says of a user (RFC 7643, 4.1), as claims. Nobody has verified its address. */
+/** The attributes of a user in a directory (RFC 7643, 4.1), as claims. The e-mail address is not verified. */
 export function claimsOfEntry(entry: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { displayName, userName, name, emails } = entry as {
     displayName?: string;

@@ -232,7 +232,7 @@ interface SpokenFor {
   readonly principal?: string;
 }
 
-/** Whom the new token of a caller speaks for. Errors: PERMISSION_DENIED if not for what is asked. */
+/** The subject of the new token of a caller. Errors: PERMISSION_DENIED if it is not the requested one. */
 function spokenFor(caller: Caller, { identity, identityProvider }: ExchangeRequest, isOurs: boolean): SpokenFor {
   const { principal, subject } = caller;
   if (identity !== undefined && !caller.identities.includes(identity)) throw notAssumable();
@@ -280,7 +280,7 @@ function violationsOf(request: NarrowingRequest, audiences: ReadonlySet<string>)
   else if (!request.scopes.every(isUid)) violations.push({ field: "scopes", description: "must be uids of groups" });
   const unknown = request.capabilities.find((name) => !capabilitiesByName.has(name));
   if (unknown !== undefined)
-    violations.push({ field: "cap", description: `${JSON.stringify(unknown.slice(0, 100))} is no capability` });
+    violations.push({ field: "cap", description: `${JSON.stringify(unknown.slice(0, 100))} is not a capability` });
   return violations;
 }
 

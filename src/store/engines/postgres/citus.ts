@@ -41,7 +41,7 @@ const tenantTables = [
 
 /**
  * The tables that Citus need not know: only migrations write to the first two, and what writes to a queue and to a
- * worker writes to other tables, too. Of a table that it knows, Citus does not tell how many entries a queue got.
+ * worker writes to other tables, too. Of a table that it knows, Citus does not report how many entries a queue got.
  */
 const unknownTables = ["migrations", "migration_lock", "deliveries"];
 

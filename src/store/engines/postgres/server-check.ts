@@ -42,7 +42,7 @@ export async function checkServer(client: pg.ClientBase): Promise<Server> {
     throw new RefusedError(
       `the database ${database} has the encoding ${encoding}; create one with UTF8: create database … encoding 'UTF8' template template0`,
     );
-  // A pooler makes up the process id that it tells its clients.
+  // A pooler makes up the process id that its clients get.
   const isPooled = (client as unknown as { processID: number | null }).processID !== pid;
   if (isPooled) await checkTransactions(client);
   return { isPooled, isReadOnly, distributedTables: hasCitus ? await distributedTables(client) : new Set() };

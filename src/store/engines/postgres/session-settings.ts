@@ -22,8 +22,8 @@ const settings = {
 };
 
 /**
- * The same for a database with distributed tables. Citus plans by the values of a statement, which tell its shards; and
- * what is set for a transaction holds for its part on the workers.
+ * The same for a database with distributed tables. Citus plans by the values of a statement, which determine its
+ * shards; and what is set for a transaction holds for its part on the workers.
  */
 const distributedSettings = { ...settings, plan_cache_mode: "auto", "citus.propagate_set_commands": "local" };
 

@@ -54,7 +54,7 @@ export function prepareFile(path: string, mustExist: boolean): DatabaseFile {
 }
 
 /**
- * Checks that the log of a database has not been removed, as far as the file tells. Returns whether there is none.
+ * Checks that the log of a database has not been removed, as far as the file shows. Returns whether there is none.
  * SQLite removes the log, and before it the index `-shm`, when the last process has closed the file.
  */
 function checkLog(path: string): boolean {

@@ -225,7 +225,7 @@ describe("images", () => {
     ["with a digest of another kind", { config: { ...config, digest: "sha512:00" } }, types.manifest, types.manifest],
     ["with a negative size", { config, layers: [{ ...descriptor, size: -1 }] }, types.manifest, types.manifest],
     [
-      "with a size that is no number",
+      "with a size that is not a number",
       { config, layers: [{ ...descriptor, size: "1" }] },
       types.manifest,
       types.manifest,

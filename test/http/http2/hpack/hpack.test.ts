@@ -51,7 +51,7 @@ describe("header blocks of RFC 7541, appendix C", () => {
   });
 });
 
-describe("what is no HPACK", () => {
+describe("what is not HPACK", () => {
   it.each<[what: string, blocks: string[]]>([
     ["index 0", ["80"]],
     ["an index beyond both tables", ["be"]],
