@@ -1,5 +1,5 @@
 /**
- * Clients that generators make from the OpenAPI document do the tour of the README, invite somebody, and read the
+ * Clients that generators make from the OpenAPI document do the first steps of the tutorial, invite somebody, and read the
  * violations of a bad request. One of them validates whatever it sends and receives.
  */
 import { execFile } from "node:child_process";

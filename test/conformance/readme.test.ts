@@ -1,7 +1,7 @@
 /**
- * Every command of the README, as its reader runs them: in order, in one shell, in a checkout, beside a server that was
- * started as the README says. What the README shows after its commands must come out. Two commands are not run here:
- * `npm ci`, which every change passes before its tests, and `npm test`, which is what runs this.
+ * Every command of the README and of the tutorial, as readers run them: in order, in one shell, in a checkout, beside a
+ * server that was started as the page says. The output must be what the page shows after the commands. Two commands are
+ * not run here: `npm ci`, which every change passes before its tests, and `npm test`, which runs this.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -11,7 +11,7 @@ import { mkdtemp } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cleanEnvironment, repository } from "../cli/platform-process.ts";
 import { freePort } from "../free-port.ts";
 
@@ -24,98 +24,121 @@ interface Step {
 }
 
 const readme = readFileSync(join(repository, "README.md"), "utf8");
-const [installation, ...others] = readSteps(readme);
-const server = others.find(({ tag }) => tag === "sh server")!;
-const steps = others.filter((step) => step !== server && step.tag.startsWith("sh"));
+const [installation, ...stepsOfReadme] = readSteps(readme);
+const pages = [
+  { page: "README.md", steps: stepsOfReadme },
+  { page: "docs/tutorial.md", steps: readSteps(readFileSync(join(repository, "docs/tutorial.md"), "utf8")) },
+];
 
-let checkout: string | undefined;
-let port: number;
-let env: NodeJS.ProcessEnv;
-let running: ChildProcess;
-let shell: ChildProcess;
-let printed = "";
-let remarks = "";
-
-beforeAll(async () => {
-  checkout = await copyOfCheckout();
-  port = (await isFree(8080)) ? 8080 : await freePort();
-  if (port !== 8080) console.log(`port 8080 is taken: the README's commands run with ${port} in its place`);
-  const address = `127.0.0.1:${port}`;
-  const elsewhere = { PLATFORM_LISTEN: address, PLATFORM_SERVER: `http://${address}` };
-  env = { ...cleanEnvironment(), ...(port === 8080 ? {} : elsewhere) };
-  console.log(
-    `not run: ${installation!.script.split("\n").join("; ")} (run by whoever runs these tests), and \`npm ci\` before \`npm start\``,
-  );
-  await start(server.script.replace("npm ci && ", ""));
-  shell = spawn("bash", ["--norc", "--noprofile"], { cwd: checkout, env, stdio: ["pipe", "pipe", "pipe"] });
-  shell.stdout!.setEncoding("utf8").on("data", (chunk) => {
-    printed += chunk;
-  });
-  shell.stderr!.setEncoding("utf8").on("data", (chunk) => {
-    remarks += chunk;
-  });
-}, 60_000);
-
-afterAll(async () => {
-  shell?.kill();
-  await stop();
-  if (checkout !== undefined) rmSync(checkout, { recursive: true, force: true });
-});
-
-test("the README begins with its two commands, and starts the server with one of them", () => {
+test("the README begins with its two commands, and has at most 120 lines and a small picture", () => {
   expect(installation!.script).toBe("npm ci && npm start\nnpm ci && npm test");
-  expect(server.script).toBe("npm ci && npm start");
+  expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(120);
+  const pictures = [...readme.matchAll(/!\[.*?\]\((.*?)\)/g)].map(([, path]) => readFileSync(join(repository, path!)));
+  expect(pictures.length).toBe(1);
+  expect(pictures[0]!.length).toBeLessThanOrEqual(200 * 1024);
 });
 
-test.each(steps)("line $line", async ({ tag, script, expected }) => {
-  if (tag === "sh server") {
-    await stop();
-    return start(script);
+describe.each(pages)("$page", ({ steps }) => {
+  const [server, ...others] = steps;
+  let checkout: Checkout;
+
+  beforeAll(async () => {
+    checkout = await Checkout.create();
+    console.log("not run: `npm ci` before `npm start`, and `npm test`");
+    await checkout.startServer(server!.script.replace("npm ci && ", ""));
+  }, 60_000);
+
+  afterAll(() => checkout?.remove());
+
+  test("starts the server with the command of the README", () => {
+    expect(server).toMatchObject({ tag: "sh server", script: "npm ci && npm start" });
+  });
+
+  test.each(others)("line $line", async ({ tag, script, expected }) => {
+    if (tag === "sh server") return checkout.startServer(script);
+    expect((await checkout.run(script)).trimEnd()).toBe(expected?.trimEnd() ?? "");
+  });
+});
+
+/** A folder like a fresh checkout after `npm ci`, with a server and a shell. */
+class Checkout {
+  readonly #folder: string;
+  readonly #port: number;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #shell: ChildProcess;
+  #server: ChildProcess | undefined;
+  #printed = "";
+  #remarks = "";
+
+  static async create(): Promise<Checkout> {
+    const folder = await mkdtemp(join(tmpdir(), "platform-checkout-"));
+    for (const name of ["bin", "gen", "pages", "proto", "src", "package.json"])
+      cpSync(join(repository, name), join(folder, name), { recursive: true });
+    symlinkSync(join(repository, "node_modules"), join(folder, "node_modules"));
+    return new Checkout(folder, (await isFree(8080)) ? 8080 : await freePort());
   }
-  const output = await run(script.replaceAll("8080", String(port)));
-  expect(output.trimEnd()).toBe(expected?.trimEnd() ?? "");
-});
 
-/** Starts the server and waits until it listens. */
-async function start(script: string): Promise<void> {
-  const child = spawn("bash", ["-c", script], {
-    cwd: checkout,
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-    detached: true,
-  });
-  running = child;
-  await new Promise<void>((resolve, reject) => {
-    let log = "";
-    child.stderr.on("data", (chunk) => {
-      log += chunk;
+  private constructor(folder: string, port: number) {
+    this.#folder = folder;
+    this.#port = port;
+    const address = `127.0.0.1:${port}`;
+    const elsewhere = { PLATFORM_LISTEN: address, PLATFORM_SERVER: `http://${address}` };
+    this.#env = { ...cleanEnvironment(), ...(port === 8080 ? {} : elsewhere) };
+    if (port !== 8080) console.log(`port 8080 is taken: the commands run with ${port} in its place`);
+    this.#shell = spawn("bash", ["--norc", "--noprofile"], { cwd: folder, env: this.#env });
+    this.#shell.stdout!.setEncoding("utf8").on("data", (chunk) => {
+      this.#printed += chunk;
     });
-    child.stdout.on("data", (chunk) => String(chunk).includes("platform listens on") && resolve());
-    child.once("exit", () => reject(new Error(`the server ended: ${log}`)));
-  });
-}
+    this.#shell.stderr!.setEncoding("utf8").on("data", (chunk) => {
+      this.#remarks += chunk;
+    });
+  }
 
-/** Stops it, npm and the server below it. */
-async function stop(): Promise<void> {
-  if (running?.exitCode !== null) return;
-  const ended = once(running, "exit");
-  process.kill(-running.pid!, "SIGTERM");
-  await ended;
-}
+  /** Stops the server, if there is one, starts it by a script, and waits until it listens. */
+  async startServer(script: string): Promise<void> {
+    await this.#stopServer();
+    const child = spawn("bash", ["-c", script], {
+      cwd: this.#folder,
+      env: this.#env,
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+    });
+    this.#server = child;
+    await new Promise<void>((resolve, reject) => {
+      let log = "";
+      child.stderr.on("data", (chunk) => {
+        log += chunk;
+      });
+      child.stdout.on("data", (chunk) => String(chunk).includes("platform listens on") && resolve());
+      child.once("exit", () => reject(new Error(`the server ended: ${log}`)));
+    });
+  }
 
-/**
- * Runs lines in the one shell and gives what they print. What they say on standard error (curl its progress, npm its
- * remarks) is no answer.
- */
-async function run(script: string): Promise<string> {
-  const end = `end of step ${Math.random()}`;
-  printed = "";
-  remarks = "";
-  shell.stdin!.write(`${script}\necho "${end} $?"\n`);
-  await expect.poll(() => printed, { interval: 20 }).toContain(`${end} `);
-  const [output, status] = printed.split(end);
-  expect(status?.trim(), `${output}${remarks}`).toBe("0");
-  return output!;
+  /** Stops npm, and the server below it. */
+  async #stopServer(): Promise<void> {
+    if (this.#server?.exitCode !== null) return;
+    const ended = once(this.#server, "exit");
+    process.kill(-this.#server.pid!, "SIGTERM");
+    await ended;
+  }
+
+  /** Runs lines in the shell and returns their output, without standard error: progress of curl, notices of npm. */
+  async run(script: string): Promise<string> {
+    const end = `end of step ${Math.random()}`;
+    this.#printed = "";
+    this.#remarks = "";
+    this.#shell.stdin!.write(`${script.replaceAll("8080", String(this.#port))}\necho "${end} $?"\n`);
+    await expect.poll(() => this.#printed, { interval: 20 }).toContain(`${end} `);
+    const [output, status] = this.#printed.split(end);
+    expect(status?.trim(), `${output}${this.#remarks}`).toBe("0");
+    return output!;
+  }
+
+  async remove(): Promise<void> {
+    this.#shell.kill();
+    await this.#stopServer();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
 }
 
 /** The blocks tagged `sh` and `sh server`; one tagged `text` or `json` right after is what the block prints. */
@@ -136,16 +159,6 @@ function readSteps(markdown: string): Step[] {
       next !== undefined && /^(text|json)$/.test(next.tag) && markdown.slice(end, next.index).trim() === "";
     return [{ line, tag, script: content.trimEnd(), expected: isAnswer ? next.content : undefined }];
   });
-}
-
-/** A folder like a fresh checkout after `npm ci`; what it is told to write, it writes there. */
-async function copyOfCheckout(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "platform-checkout-"));
-  for (const name of ["bin", "gen", "pages", "proto", "src", "package.json"]) {
-    cpSync(join(repository, name), join(folder, name), { recursive: true });
-  }
-  symlinkSync(join(repository, "node_modules"), join(folder, "node_modules"));
-  return folder;
 }
 
 function isFree(candidate: number): Promise<boolean> {

@@ -125,7 +125,7 @@ test("the plugin of protoc answers an empty request", async () => {
   expect(plugin.exitCode ?? (await once(plugin, "exit"))[0]).toBe(0);
 });
 
-/** The tour of the README in short, by the command line of the package. */
+/** The tutorial in short, by the command line of the package. */
 async function takeTour(url: string, database: string): Promise<void> {
   const { stdout: token } = await run("npx", ["platform-api", "token", "--database", database]);
   const client = { PLATFORM_SERVER: url, PLATFORM_TOKEN: token.trim() };
