@@ -35,7 +35,7 @@ ENTRYPOINT ["node", "/app/bin/platform.js"]
 CMD ["serve"]
 
 ARG BASE_IMAGE
-ARG VERSION=0.1.0
+ARG VERSION=0.2.0
 ARG REVISION=
 ARG SOURCE=
 LABEL org.opencontainers.image.title="platform-api" \

@@ -1,6 +1,6 @@
 /**
- * Clients that generators make from the OpenAPI document do the first steps of the tutorial, invite somebody, and read the
- * violations of a bad request. One of them validates whatever it sends and receives.
+ * Clients that generators make from the OpenAPI document do the first steps of the tutorial, invite somebody, and read
+ * the violations of a bad request. One of them validates whatever it sends and receives.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
