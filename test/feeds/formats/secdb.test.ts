@@ -141,7 +141,7 @@ test("an invalid package is refused alone", () => {
 });
 
 test.each([
-  [{ packages: {} }, "is none of"],
+  [{ packages: {} }, "is not an advisory document"],
   [{ packages: [], reponame: 7 }, "reponame: is not text"],
 ])("%j is refused completely", (record, reason) => {
   expect(() => readAdvisories(record, () => {})).toThrow(reason);
