@@ -26,7 +26,7 @@ export interface RpcHandlerOptions extends ConnectHandlerOptions {
 
 /** Answers RPCs. Paths are those of requests, without the query. */
 export interface RpcHandler {
-  /** Answers a request; false for one that is not an RPC, of which nothing has been read. */
+  /** Answers a request; false for one that is not an RPC, whose body is then unread. */
   handle(path: string, request: PortRequest, response: PortResponse): boolean;
   /** Answers a buffered request, or has it fall back to `handle`; false for one that is not an RPC. */
   handleBuffered(path: string, request: BufferedRequest, response: BufferedResponse): boolean;

@@ -20,7 +20,7 @@ interface RefusalOptions {
   readonly headers: OutgoingHttpHeaders;
 }
 
-/** Answers an RPC with an error. Returns false for a request that is not an RPC, of which nothing is answered. */
+/** Answers an RPC with an error. Returns false, without an answer, for a request that is not an RPC. */
 export function refuseRpc(
   request: HttpRequest,
   response: HttpResponse,

@@ -46,7 +46,7 @@ type Names = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Which attributes of a resource a request wants. */
 export interface Projection {
-  /** Whether an attribute is shown, which is so by default or only if it is asked for. */
+  /** Whether an attribute is shown: some are by default, others only on request. */
   shows(name: string, byDefault: boolean): boolean;
   /** The resource with the attributes that are wanted. */
   of(resource: Json): Json;

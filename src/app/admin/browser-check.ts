@@ -16,7 +16,7 @@ export function refusalOfPage(request: IncomingMessage, hosts: readonly string[]
   return "a page of another origin may not ask";
 }
 
-/** An address is what it is, and no stranger has a name without a dot. */
+/** Addresses are safe, and no foreign site can have a name without a dot. */
 function isKnownHost(host: string | undefined, hosts: readonly string[]): boolean {
   const name = (host ?? "")
     .replace(/:\d*$/, "")

@@ -19,7 +19,7 @@ export interface Readiness {
   document(): object;
 }
 
-/** Without a report for this long, an event loop is taken for one that answers no calls. */
+/** Without a report for this long, an event loop is considered unable to answer calls. */
 const maxUnreadySilenceMs = 10_000;
 
 /** Creates the readiness of a server that starts. */

@@ -38,7 +38,7 @@ const maxConnections = 100;
 /** How long a client may leave an answer unread. */
 const unreadMs = 60_000;
 
-/** Without a report for this long, an event loop is taken for one that hangs. */
+/** Without a report for this long, an event loop is considered hung. */
 export const maxSilenceMs = 60_000;
 /** The report of one process: its status is the first failure. */
 export function reportOf(checks: readonly Check[]): ReadinessReport {

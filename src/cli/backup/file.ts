@@ -66,7 +66,7 @@ export async function digestOfFile(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Writes a backup of the database file at `from` to a new file, which is then on disk. */
+/** Writes a backup of the database file at `from` to a new file, and flushes it to disk. */
 export async function writeBackup(
   { from, to, key }: { readonly from: string; readonly to: string; readonly key: Uint8Array | undefined },
   facts: BackupFacts,

@@ -25,7 +25,7 @@ export function parseEncryptKey(text: string | undefined): Uint8Array | undefine
 }
 
 /**
- * A new name for a temporary file beside `path`. Those that killed commands have left are removed; so are those of a
+ * A new name for a temporary file beside `path`. Those that killed commands have left are removed, as are those of a
  * command that still runs for the same path, which then fails.
  */
 export function partialOf(path: string): string {

@@ -127,7 +127,7 @@ class Messages {
       this.#hasBegun = true;
       return message[Symbol.asyncIterator]();
     });
-    this.#iterator.catch(() => {}); // who waits for a message sees it; nobody may
+    this.#iterator.catch(() => {}); // the reader of the next message sees it, if there is one
   }
 
   async next(): Promise<IteratorResult<Message>> {

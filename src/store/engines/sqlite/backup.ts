@@ -79,7 +79,7 @@ function sleep(ms: number): void {
 }
 
 /**
- * Opens a copy, of which nothing is changed, and runs `read` on it. Errors: RefusedError when the copy is damaged;
+ * Opens a copy without changing it, and runs `read` on it. Errors: RefusedError when the copy is damaged;
  * those of `read`.
  */
 export async function readSqlite<T>(path: string, read: (connection: SqlConnection) => Promise<T>): Promise<T> {

@@ -29,7 +29,7 @@ export interface TaskDone {
 const minPages = 4000;
 /** The file of the log is truncated to this size when the log restarts. While it is larger, long queries wait. */
 export const logBytes = 64 * 1024 * 1024;
-/** How long they wait at most, and for how long none waits after that was in vain. */
+/** How long they wait at most, and for how long none waits after a wait without success. */
 const maxQueriesWaitMs = 2000;
 const queriesGoOnMs = 10_000;
 const pollMs = 10;
