@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
 const maxColumns = 120;
-const files = globSync("{bench,console,deploy,examples,proto,src,test}/**/*.{ts,tsx,mjs,js,proto}", {
+const files = globSync("{bench,console,deploy,examples,packages,proto,src,test}/**/*.{ts,tsx,mjs,js,proto}", {
   cwd: root,
   exclude: ["**/gen/**", "**/node_modules/**"],
 });
