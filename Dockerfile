@@ -7,14 +7,12 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-RUN npm pack --pack-destination /tmp && npm run --silent sbom -- --image /tmp/sbom.cdx.json
-# What the package has, with production dependencies, without what only development or other runtimes need.
+RUN npm run pack -- /tmp && npm run --silent sbom -- --image /tmp/sbom.cdx.json
+# The package has all that it runs.
 WORKDIR /app
-RUN tar -xzf /tmp/platform-api-*.tgz --strip-components=1 \
-  && cp /build/package-lock.json /tmp/sbom.cdx.json . \
-  && npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
-  && find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -name '*.bare' \) -delete \
-  && rm -r bin/protoc-gen-openapi-rest.js dist/client package-lock.json \
+RUN tar -xzf /tmp/platform-api-[0-9]*.tgz --strip-components=1 \
+  && cp /tmp/sbom.cdx.json . \
+  && rm -r dist/testing \
   && mkdir /data
 
 FROM ${BASE_IMAGE}

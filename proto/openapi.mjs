@@ -1,26 +1,18 @@
-// A plugin of buf that writes the OpenAPI documents of the API, one for each version that has one. Usage: in
-// buf.gen.yaml
-import { runNodeJs } from "@bufbuild/protoplugin";
+// A plugin of buf that writes the OpenAPI documents of the API, one for each version that has one. Usage: in buf.gen.yaml
 import { openApiDocument } from "../src/app/openapi.ts";
 import { openApiVersions } from "../src/app/openapi-files.ts";
-import { createOpenApiPlugin } from "../src/openapi/plugin.ts";
+import { runPlugin } from "../src/openapi/plugin.ts";
 
-const plugin = createOpenApiPlugin({
-  name: "openapi",
-  version: "1",
-  documentsOf(services, commentOf) {
-    const versions = Map.groupBy(services, ({ file }) => versionOf(file, services));
-    return Object.fromEntries(
-      [...versions].flatMap(([version, members]) =>
-        openApiVersions.includes(version)
-          ? [[`openapi/platform-${version}`, openApiDocument(members, version, commentOf)]]
-          : [],
-      ),
-    );
-  },
+await runPlugin((services, commentOf) => {
+  const versions = Map.groupBy(services, ({ file }) => versionOf(file, services));
+  return Object.fromEntries(
+    [...versions].flatMap(([version, members]) =>
+      openApiVersions.includes(version)
+        ? [[`openapi/platform-${version}`, openApiDocument(members, version, commentOf)]]
+        : [],
+    ),
+  );
 });
-
-runNodeJs(plugin);
 
 /**
  * The version of the API that a service belongs to. Services of a domain without a v2 belong to v2; services that are

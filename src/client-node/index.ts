@@ -1,7 +1,7 @@
 /**
  * client-node: the client on Node: access tokens on this machine, of people who signed in, of files, and of CI systems.
  *
- * This file is what the command line uses. The package exports `package.ts` as `platform-api/client/node`, which adds
+ * This file is what the command line uses. The package exports `package.ts` as `@platform-api/client/node`, which adds
  * gRPC.
  */
 import type { GrpcSessions } from "./grpc-sessions.ts";

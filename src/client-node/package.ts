@@ -1,4 +1,4 @@
-/** What the package exports as `platform-api/client/node`: what needs Node. */
+/** What the package exports as `@platform-api/client/node`: what needs Node. */
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import type { TransportFactory } from "../client/index.ts";
 import { GrpcSessions } from "./grpc-sessions.ts";

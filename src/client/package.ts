@@ -1,4 +1,4 @@
-/** What the package exports as `platform-api/client`. */
+/** What the package exports as `@platform-api/client`. */
 export { type CallOptions, Code } from "@connectrpc/connect";
 export * from "./contract.ts";
 export { PlatformError } from "./errors.ts";

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI documents of the REST API that `platform-api/rest` serves. The package exports this file as
- * `platform-api/openapi`; docs/openapi.md describes it.
+ * The OpenAPI documents of the REST API that `@platform-api/rest` serves. The package exports this file as
+ * `@platform-api/rest/openapi`; docs/openapi.md describes it.
  */
 import type { RestOptions } from "../rest/index.ts";
 import { commentOf } from "./comments.ts";

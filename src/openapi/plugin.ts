@@ -2,23 +2,33 @@
  * Plugins for protoc and buf that write documents. Not part of the module's index: a server does not load what plugins
  * are made with.
  */
-import type { DescService } from "@bufbuild/protobuf";
-import { createEcmaScriptPlugin } from "@bufbuild/protoplugin";
+import { buffer } from "node:stream/consumers";
+import {
+  create,
+  createFileRegistry,
+  type DescService,
+  fromBinary,
+  maximumEdition,
+  minimumEdition,
+  toBinary,
+} from "@bufbuild/protobuf";
+import {
+  CodeGeneratorRequestSchema,
+  CodeGeneratorResponse_Feature,
+  CodeGeneratorResponse_FileSchema,
+  CodeGeneratorResponseSchema,
+  FileDescriptorSetSchema,
+} from "@bufbuild/protobuf/wkt";
 import { dump } from "js-yaml";
 import { commentOf } from "./comments.ts";
 import { type CommentOf, createDocument, type Document } from "./index.ts";
 
-/** What a plugin is made from. */
-export interface OpenApiPluginOptions {
-  readonly name: string;
-  readonly version: string;
-  /** The documents of the services of all files, by path without extension. */
-  documentsOf(
-    services: readonly DescService[],
-    commentOf: CommentOf,
-    options: PluginParameters,
-  ): Record<string, Document>;
-}
+/** The documents of the services of all files, by path without extension. */
+export type DocumentsOf = (
+  services: readonly DescService[],
+  commentOf: CommentOf,
+  options: PluginParameters,
+) => Record<string, Document>;
 
 /** What users may give to a plugin: `opt: [title=Library, format=yaml]`. */
 export interface PluginParameters {
@@ -50,20 +60,33 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   format: ["json", "yaml", "both"],
 };
 
-/** Makes a plugin that runs with buf and with protoc. */
-export function createOpenApiPlugin({ name, version, documentsOf }: OpenApiPluginOptions) {
-  return createEcmaScriptPlugin<PluginParameters>({
-    name,
-    version,
-    parseOptions: parseParameters,
-    generateTs({ files, options, generateFile }) {
-      const services = files.flatMap((file) => file.services);
-      for (const [path, document] of Object.entries(documentsOf(services, commentOf, options))) {
-        if (options.format !== "yaml") generateFile(`${path}.json`).print(formatDocument(document, "json").trimEnd());
-        if (options.format !== "json") generateFile(`${path}.yaml`).print(formatDocument(document, "yaml").trimEnd());
-      }
-    },
+/** Answers the request of buf or protoc on standard input. Errors: the answer names them, and they print it. */
+export async function runPlugin(documentsOf: DocumentsOf): Promise<void> {
+  const { protoFile, fileToGenerate, parameter } = fromBinary(CodeGeneratorRequestSchema, await buffer(process.stdin));
+  const response = create(CodeGeneratorResponseSchema, {
+    supportedFeatures: BigInt(
+      CodeGeneratorResponse_Feature.PROTO3_OPTIONAL | CodeGeneratorResponse_Feature.SUPPORTS_EDITIONS,
+    ),
+    minimumEdition,
+    maximumEdition,
   });
+  try {
+    const options = parseParameters(parameter);
+    const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: protoFile }));
+    const services = fileToGenerate.flatMap((path) => registry.getFile(path)!.services);
+    const formats = options.format === "both" ? (["json", "yaml"] as const) : [options.format];
+    response.file = Object.entries(documentsOf(services, commentOf, options)).flatMap(([path, document]) =>
+      formats.map((format) =>
+        create(CodeGeneratorResponse_FileSchema, {
+          name: `${path}.${format}`,
+          content: formatDocument(document, format),
+        }),
+      ),
+    );
+  } catch (error) {
+    response.error = (error as Error).message;
+  }
+  process.stdout.write(toBinary(CodeGeneratorResponseSchema, response));
 }
 
 /** The document of any services, without what only their API knows. */
@@ -94,19 +117,23 @@ export function plainDocument(
 }
 
 /** The text of a document. */
-export function formatDocument(document: Document, format: "json" | "yaml"): string {
+function formatDocument(document: Document, format: "json" | "yaml"): string {
   const plain: unknown = JSON.parse(JSON.stringify(document)); // without members that are undefined
   return format === "json" ? `${JSON.stringify(plain, undefined, 2)}\n` : dump(plain, { lineWidth: 120, noRefs: true });
 }
 
-function parseParameters(given: { key: string; value: string }[]): PluginParameters {
+/** Reads `title=Library,format=yaml`. A `target`, which plugins for JavaScript take, is skipped. */
+function parseParameters(given: string): PluginParameters {
   const parameters: Record<string, string> = { ...defaults };
-  for (const { key, value } of given) {
-    if (!Object.hasOwn(defaults, key))
+  for (const parameter of given.split(",").filter((part) => part !== "")) {
+    const [key, ...rest] = parameter.split("=");
+    const value = rest.join("=");
+    if (key === "target") continue;
+    if (!Object.hasOwn(defaults, key!))
       throw new Error(`unknown option ${key}; known: ${Object.keys(defaults).join(", ")}`);
-    if (choices[key]?.includes(value) === false)
-      throw new Error(`${key} must be one of ${choices[key].join(", ")}, not ${value}`);
-    parameters[key] = value;
+    if (choices[key!]?.includes(value) === false)
+      throw new Error(`${key} must be one of ${choices[key!]!.join(", ")}, not ${value}`);
+    parameters[key!] = value;
   }
   return parameters as unknown as PluginParameters;
 }

@@ -1,6 +1,6 @@
 /**
  * rest: a transcoder from HTTP with JSON to RPCs, by their `google.api.http` annotations. The package exports this file
- * as `platform-api/rest`; docs/rest.md describes it.
+ * as `@platform-api/rest`; docs/rest.md describes it.
  *
  * It knows no domain. A request is routed on its raw path, made into the method's input message, and called on a
  * Connect `Transport`; the response or the error is sent as JSON. Interceptors and services see an ordinary call.

@@ -40,7 +40,7 @@ export function violationsOf(sources: Sources, modules: ModuleTable): string[] {
 const importPattern = /(?<![\w.])(?:from|import)\s*\(?\s*"([^"]+)"/g;
 
 /** What a file imports, types and `import()` included: files by path, and packages by name. */
-function importsOf(path: string, text: string): { files: string[]; packages: string[] } {
+export function importsOf(path: string, text: string): { files: string[]; packages: string[] } {
   const names = [...text.matchAll(importPattern)].map(([, name]) => name!);
   return {
     files: names.filter((name) => name.startsWith(".")).map((name) => posix.normalize(join(dirname(path), name))),

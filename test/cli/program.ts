@@ -17,5 +17,8 @@ export function programEntry(): string {
 
 function bundle(folder: string): void {
   const rolldown = join(repository, "node_modules/.bin/rolldown");
-  execFileSync(process.execPath, [rolldown, "--config", "--dir", folder], { cwd: repository, stdio: "pipe" });
+  execFileSync(process.execPath, [rolldown, "--config", "packages/server/rolldown.config.js", "--dir", folder], {
+    cwd: repository,
+    stdio: "pipe",
+  });
 }

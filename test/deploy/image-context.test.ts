@@ -73,11 +73,9 @@ test("the pages and the console are built from it, and the bill of materials is 
   onTestFinished(() => rmSync(folder, { recursive: true }));
   copyContext(folder);
   symlinkSync(join(repository, "node_modules"), join(folder, "node_modules"));
-  const { scripts, files } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const { scripts } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   for (const command of [scripts.prepare, scripts.sbom])
     execFileSync("sh", ["-c", command], { cwd: folder, stdio: "pipe" });
   for (const name of ["dist/console", "dist/pages"]) expect(readdirSync(join(folder, name)), name).not.toEqual([]);
-  // What `npm run build` makes is tested by the image itself.
-  const missing = files.filter((name: string) => !/^dist\/(client|program|rest)$|\*/.test(name));
-  expect(missing.filter((name: string) => !existsSync(join(folder, name)))).toEqual([]);
+  expect(existsSync(join(folder, "sbom.cdx.json"))).toBe(true);
 });

@@ -1,6 +1,6 @@
 /** A Worker for tests: bodies, streams, errors, cancellation and CORS. It runs beside the code of `library.v1`. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { createFetchHandler, fromRouter } from "platform-api/rest";
+import { createFetchHandler, fromRouter } from "@platform-api/rest";
 import { Library } from "./gen/fixture_pb.js";
 
 /** How many streams have been aborted. */

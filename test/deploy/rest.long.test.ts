@@ -1,12 +1,12 @@
 /**
- * The transcoder of the package, installed from its archive into an empty folder: the examples of docs/rest.md, under
- * each runtime that they name.
+ * The package of the transcoder, installed from its archive into an empty folder: its README, and the examples of
+ * docs/rest.md under each runtime that they name.
  */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http2";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
@@ -26,6 +26,8 @@ const examples = ["docs/rest.md", "docs/openapi.md"].flatMap((page) =>
 );
 const exampleOf = (path: string) => examples.find((block) => block.path === path)!.content;
 const { express, fastify, koa } = manifest.devDependencies;
+const versionOf = (name: keyof typeof manifest.dependencies) => `${name}@${manifest.dependencies[name]}`;
+const peers = [versionOf("@connectrpc/connect"), versionOf("@bufbuild/protobuf")];
 /** The runtimes besides Node, with the versions that they were tried with. */
 const runtimes = ["deno@2.9.6", "bun@1.4.5"];
 const hono = ["hono@4.13.19", "@hono/node-server@2.1.9"];
@@ -53,38 +55,32 @@ function installRuntime(runtime: string): string | undefined {
   return program;
 }
 
-/** Generates the code of ELIZA and of the library of `test/rest`, as a stranger does: with that of the annotations. */
+/** Generates the code of ELIZA and of the library of `test/rest`, with the annotations that the package has. */
 function generate(): void {
-  const source = inRoot("source");
-  execFileSync(process.execPath, ["proto/deps.mjs"], { cwd: source });
-  const modules = {
-    version: "v2",
-    modules: [{ path: "test/examples" }, { path: "test/rest" }, { path: ".proto-deps" }],
-  };
+  mkdirSync(inRoot("protos"));
+  for (const path of ["test/examples/eliza.proto", "test/rest/fixture.proto"])
+    copyFileSync(join(repository, path), inRoot("protos", basename(path)));
+  const modules = { version: "v2", modules: [{ path: "protos" }, { path: "node_modules/@platform-api/rest/proto" }] };
   const plugin = {
     local: join(repository, "node_modules/.bin/protoc-gen-es"),
     out: "gen",
+    include_imports: true,
     opt: ["target=js+dts", "import_extension=js"],
   };
-  const config = [
-    "--config",
-    JSON.stringify(modules),
-    "--template",
-    JSON.stringify({ version: "v2", plugins: [plugin] }),
-  ];
-  const buf = join(repository, "node_modules/.bin/buf");
-  const protos = ["test/examples/eliza.proto", "test/rest/fixture.proto"].flatMap((path) => ["--path", path]);
-  const paths = [...protos, "--include-imports", "--output", installed.root];
-  execFileSync(buf, ["generate", ...config, ...paths], { cwd: source });
+  const template = { version: "v2", inputs: [{ directory: "protos" }], plugins: [plugin] };
+  const args = ["generate", "--config", JSON.stringify(modules), "--template", JSON.stringify(template)];
+  execFileSync(join(repository, "node_modules/.bin/buf"), args, { cwd: installed.root });
 }
 
 beforeAll(async () => {
-  installed = await installPackage();
+  installed = await installPackage("@platform-api/rest", peers);
   writeFileSync(
     inRoot("package.json"),
     JSON.stringify({ ...JSON.parse(readFileSync(inRoot("package.json"), "utf8")), type: "module" }),
   );
-  if (!install(`express@${express}`, `fastify@${fastify}`, `koa@${koa}`, ...hono))
+  if (
+    !install(versionOf("@connectrpc/connect-node"), `express@${express}`, `fastify@${fastify}`, `koa@${koa}`, ...hono)
+  )
     throw new Error("npm install failed");
   generate();
 }, 480_000);
@@ -151,6 +147,14 @@ async function expectEliza(origin: string): Promise<void> {
   ]);
   expect((await answer("/v1/sentences/Hello?nope=1"))[0]).toBe(400);
 }
+
+test("the plugin of protoc answers an empty request under Node 20 and this Node", () => {
+  for (const program of [process.execPath, olderNode()?.path ?? process.execPath]) {
+    const plugin = inRoot("node_modules/@platform-api/rest/plugin/protoc-gen-openapi-rest.js");
+    const { status, stderr } = spawnSync(program, [plugin], { input: "", encoding: "utf8" });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  }
+});
 
 const node = [process.execPath];
 const hosts = ["node.js", "express.js", "fastify.js", "koa.js", "hono.js"];
@@ -331,8 +335,8 @@ test("openapi.js serves the document of what it serves, under Node 20 and this N
 });
 
 test("it needs nothing but Protobuf-ES, Connect and Node", () => {
-  const folder = inRoot("node_modules/platform-api/dist/rest");
-  const files = globSync(`${folder}/**/*.js`, { exclude: (file) => String(file).includes("openapi") });
+  const folder = inRoot("node_modules/@platform-api/rest");
+  const files = globSync(`${folder}/{src,gen}/**/*.js`, { exclude: (file) => String(file).includes("openapi") });
   expect(files.length).toBeGreaterThan(30);
   const imports = files.flatMap((file) =>
     [...readFileSync(file, "utf8").matchAll(/from "([^.][^"]*)"/g)].map(([, name]) => name!),
@@ -361,8 +365,8 @@ test.each([
 import { createServer } from "node:http";
 import * as http2 from "node:http2";
 import { Code, type ConnectRouter } from "@connectrpc/connect";
-import { createOpenApi, type OpenApiDocument } from "platform-api/openapi";
-import { createFetchHandler, createRestHandler, fromRouter, type RestOptions } from "platform-api/rest";
+import { createOpenApi, type OpenApiDocument } from "@platform-api/rest/openapi";
+import { createFetchHandler, createRestHandler, fromRouter, type RestOptions } from "@platform-api/rest";
 import { ElizaService } from "../gen/eliza_pb.js";
 const routes = ({ service }: ConnectRouter) => service(ElizaService, { say: ({ sentence }) => ({ sentence }) });
 const options: RestOptions = {

@@ -1,10 +1,9 @@
 /** The plugin, run by buf on a contract that is not ours. */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repository } from "../cli/platform-process.ts";
 import { findingsIn } from "./findings.ts";
@@ -17,7 +16,11 @@ let document: Any;
 
 /** Runs `buf generate` with the plugin, and returns what it printed about an error. */
 function generate(...options: string[]): string {
-  const plugin = { local: ["node", join(repository, "bin/protoc-gen-openapi-rest.js")], out: "out", strategy: "all" };
+  const plugin = {
+    local: ["node", join(repository, "packages/rest/protoc-gen-openapi-rest.ts")],
+    out: "out",
+    strategy: "all",
+  };
   const template = { version: "v2", plugins: [{ ...plugin, opt: ["target=ts", ...options] }] };
   const args = ["generate", "--template", JSON.stringify(template), "--path", "bookstore.proto"];
   try {
@@ -30,10 +33,7 @@ function generate(...options: string[]): string {
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "platform-"));
-  const google = dirname(createRequire(import.meta.url).resolve("google-proto-files/package.json"));
-  mkdirSync(join(folder, "google/api"), { recursive: true });
-  for (const name of ["annotations", "field_behavior", "http", "httpbody"])
-    cpSync(join(google, `google/api/${name}.proto`), join(folder, `google/api/${name}.proto`));
+  cpSync(join(repository, "packages/rest/proto"), folder, { recursive: true });
   cpSync(join(import.meta.dirname, "bookstore.proto"), join(folder, "bookstore.proto"));
   writeFileSync(join(folder, "buf.yaml"), "version: v2\n");
   expect(

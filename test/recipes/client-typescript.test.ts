@@ -11,8 +11,8 @@ import { blocksOf } from "./recipe.ts";
 const run = promisify(execFile);
 
 const entries = {
-  "platform-api/client": join(repository, "src/client/package.ts"),
-  "platform-api/client/node": join(repository, "src/client-node/package.ts"),
+  "@platform-api/client": join(repository, "src/client/package.ts"),
+  "@platform-api/client/node": join(repository, "src/client-node/package.ts"),
 };
 
 test("the examples of docs/client-typescript.md do what it says", async () => {

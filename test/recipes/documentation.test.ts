@@ -11,6 +11,7 @@ const read = (path: string) => readFileSync(join(repository, path), "utf8");
 const pages = [
   ...readdirSync(repository).filter((path) => path.endsWith(".md")),
   ".github/pull_request_template.md",
+  ...["client", "rest"].map((name) => `packages/${name}/README.md`),
   ...readdirSync(join(repository, "docs"), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".md"))
     .map((path) => `docs/${path}`),

@@ -25,7 +25,7 @@ export function callTexts(server: string, method: DescMethod, request: JsonObjec
     { program: "buf curl", text: `buf curl${cleartext} -H ${authorization} \\\n  -d ${json} \\\n  ${path}` },
     {
       program: "TypeScript",
-      text: `import { createPlatformClient } from "platform-api/client";
+      text: `import { createPlatformClient } from "@platform-api/client";
 
 const client = createPlatformClient({ server: ${JSON.stringify(server)}, token: process.env.TOKEN! });
 console.log(await client.${client}.${methodName(method.localName, plural)}(${JSON.stringify(request)}));`,
