@@ -16,7 +16,8 @@ async function readViewer() {
     ]);
     const server = fastify();
     await server.register(plugin, { routePrefix: "/", configuration: { content: {} } });
-    return (await server.inject("/js/scalar.js")).payload;
+    const { payload } = await server.inject("/js/scalar.js");
+    return payload.replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n"); // the source map is not served
   } catch (error) {
     if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
     console.error("pages: development dependencies are not installed; /docs will have no viewer");
