@@ -1,17 +1,21 @@
 #!/usr/bin/env node
 // Starts the command line: the sources in a checkout, even if there is an older build; the bundle in an installed
-// package. A checkout has the required Node as a dependency, so an older Node on the PATH only needs to find it.
+// package. A checkout has the required Node as a dependency, so an older Node on the PATH only needs to find it. The
+// syntax is that of an older one, which has to print what to do.
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import module from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isRecent, refuse } from "./node-version.js";
 
 const source = new URL("../src/main.ts", import.meta.url);
 const entry = fileURLToPath(existsSync(source) ? source : new URL("../dist/program/main.js", import.meta.url));
 const ownNode = fileURLToPath(new URL("../node_modules/node/bin/node", import.meta.url));
+
+const [major, minor] = process.versions.node.split(".").map(Number);
+/** Whether this Node is recent enough: `engines` of package.json. */
+const isRecent = major > 24 || (major === 24 && minor >= 16);
 
 const args = process.argv.slice(2);
 // An import uses all the heap it is given before it collects garbage; a tenth of this would be enough.
@@ -25,7 +29,12 @@ if (isRecent && limits.length === 0) {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));
 } else {
-  refuse("platform");
+  console.error(
+    `error: platform needs Node 24.16 or newer, and this is ${process.version}.
+Install it from https://nodejs.org, or let npm run the program by a Node of its own:
+  npx --package node@24 --package platform-api platform ${args.join(" ")}`.trimEnd(),
+  );
+  process.exit(1);
 }
 
 /**

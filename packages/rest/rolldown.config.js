@@ -1,5 +1,5 @@
-// Writes the JavaScript of the transcoder, one file for each source, with what it uses besides its peers: the value rules
-// of protovalidate, and for the plugin of protoc a writer of YAML.
+// Writes the JavaScript of the transcoder, one file for each source, with what it uses besides its peers: the value
+// rules of protovalidate, and for the plugin of protoc a writer of YAML.
 import { defineConfig } from "rolldown";
 import { thirdPartyLicenses } from "../../deploy/third-party-licenses.ts";
 

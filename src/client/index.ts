@@ -2,8 +2,8 @@
  * client: calls of a server of Platform API v2 from outside. It runs wherever there is `fetch`, and uses nothing of the
  * server.
  *
- * This file is what the command line uses. The package exports `package.ts` as `@platform-api/client`, which adds the typed
- * services.
+ * This file is what the command line uses. The package exports `package.ts` as `@platform-api/client`, which adds the
+ * typed services.
  */
 export { PlatformError } from "./errors.ts";
 export { methodName } from "./method-name.ts";

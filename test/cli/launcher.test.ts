@@ -29,7 +29,6 @@ test("a checkout runs its sources, whatever has been built; a package without so
   const folder = await temporaryFolder();
   for (const [path, content] of Object.entries({
     "bin/platform.js": readFileSync(launcher, "utf8"),
-    "bin/node-version.js": readFileSync(join(repository, "bin/node-version.js"), "utf8"),
     "package.json": '{"type":"module"}',
     "dist/program/main.js": 'console.log("built")',
     "src/main.ts": 'console.log("sources" satisfies string)',
