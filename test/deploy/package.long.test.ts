@@ -108,7 +108,7 @@ test("platform proto export writes the contract", async () => {
   expect(existsSync(inRoot("protos/platform/iam/v2/roles.proto"))).toBe(true);
 });
 
-/** The tour of the README in short, by the command line of the package. */
+/** The tutorial in short, by the command line of the package. */
 async function takeTour(url: string, database: string): Promise<void> {
   const { stdout: token } = await run("npx", ["platform-api", "token", "--database", database]);
   const client = { PLATFORM_SERVER: url, PLATFORM_TOKEN: token.trim() };

@@ -1,13 +1,12 @@
 /** Documents that are made at run time, held against what the REST handler with the same options answers. */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, readFileSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createFileRegistry, type DescService, fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import type { ConnectRouter } from "@connectrpc/connect";
@@ -39,10 +38,7 @@ let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "platform-"));
-  const google = dirname(createRequire(import.meta.url).resolve("google-proto-files/package.json"));
-  mkdirSync(join(folder, "google/api"), { recursive: true });
-  for (const name of ["annotations", "http"])
-    cpSync(join(google, `google/api/${name}.proto`), join(folder, `google/api/${name}.proto`));
+  cpSync(join(repository, "packages/rest/proto"), folder, { recursive: true });
   cpSync(join(repository, "test/examples/eliza.proto"), join(folder, "eliza.proto"));
   const serviceOf = (file: string, ...options: string[]) => {
     const args = ["build", "--path", "eliza.proto", "--as-file-descriptor-set", "-o", file, ...options];
