@@ -1,6 +1,6 @@
 // Lays the third-party .proto files the contract imports into `.proto-deps`, a git-ignored second module of buf.yaml,
-// so that buf needs no network. Those of `google` are files of packages/rest, which ships them; others come from installed
-// npm packages: `buf/validate/validate.proto` is printed from the descriptor that its package has.
+// so that buf needs no network. Those of `google` are files of packages/rest, which ships them; others come from
+// installed npm packages: `buf/validate/validate.proto` is printed from the descriptor that its package has.
 // Usage: node proto/deps.mjs
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

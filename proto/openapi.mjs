@@ -1,4 +1,5 @@
-// A plugin of buf that writes the OpenAPI documents of the API, one for each version that has one. Usage: in buf.gen.yaml
+// A plugin of buf that writes the OpenAPI documents of the API, one for each version that has one. Usage: in
+// buf.gen.yaml
 import { openApiDocument } from "../src/app/openapi.ts";
 import { openApiVersions } from "../src/app/openapi-files.ts";
 import { runPlugin } from "../src/openapi/plugin.ts";

@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, "../..");
 const maxColumns = 120;
 const files = globSync("{bench,console,deploy,examples,packages,proto,src,test}/**/*.{ts,tsx,mjs,js,proto}", {
   cwd: root,
-  exclude: ["**/gen/**", "**/node_modules/**"],
+  exclude: ["**/gen/**", "**/node_modules/**", "packages/rest/proto/**"],
 });
 
 /** A line that is a comment, or ends with one. */

@@ -1,4 +1,4 @@
-/** The packages that others take are groups of modules of their own: they import no other, and nothing but their peers. */
+/** The packages that others take are groups of modules: they import no other module, and nothing but their peers. */
 import { existsSync, readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { join, normalize } from "node:path";

@@ -1,4 +1,4 @@
-/** The package of the server as it is published: installed from its archive into an empty folder, and used from there. */
+/** The package of the server as it is published: installed from its archive into an empty folder, and used there. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
