@@ -1,5 +1,5 @@
 /** The JSON report of Trivy, schema version 2. */
-import type { Fields } from "../../records/fields.ts";
+import { type Fields, ignoredMembers } from "../../records/fields.ts";
 import { type ReadNotes, readEach } from "../../records/read-each.ts";
 import { namedCvssVersion } from "../cvss.ts";
 import { digestsIn, limits, type VulnFinding, type VulnScan } from "./scan.ts";
@@ -22,34 +22,17 @@ const ratingMembers = [
 ] as const;
 
 /** Members that are ignored on purpose. */
-const ignored: ReadonlySet<string> = new Set([
-  "ArtifactID",
-  "ArtifactName",
-  "ArtifactType",
-  "ReportID",
-  "SchemaVersion",
-  "Trivy",
-  ...["DiffIDs", "ImageConfig", "ImageID", "Layers", "OS", "Reference", "RepoTags", "Size"].map(
-    (name) => `Metadata.${name}`,
-  ),
-  ...[
-    "Class",
-    "CustomResources",
-    "ExperimentalModifiedFindings",
-    "Licenses",
-    "MisconfSummary",
-    "Misconfigurations",
-  ].map((name) => `Results[].${name}`),
-  ...["Packages", "Secrets", "Target", "Type"].map((name) => `Results[].${name}`),
-  ...["CweIDs", "Fingerprint", "LastModifiedDate", "Layer", "PublishedDate", "SeveritySource", "VendorSeverity"].map(
-    (name) => `Results[].Vulnerabilities[].${name}`,
-  ),
-  "Results[].Vulnerabilities[].DataSource.BaseID",
-  "Results[].Vulnerabilities[].DataSource.Name",
-  "Results[].Vulnerabilities[].DataSource.URL",
-  "Results[].Vulnerabilities[].PkgIdentifier.BOMRef",
-  "Results[].Vulnerabilities[].PkgIdentifier.UID",
-]);
+const ignored = ignoredMembers({
+  "": "ArtifactID ArtifactName ArtifactType ReportID SchemaVersion Trivy",
+  Metadata: "DiffIDs ImageConfig ImageID Layers OS Reference RepoTags Size",
+  "Results[]": `
+    Class CustomResources ExperimentalModifiedFindings Licenses MisconfSummary Misconfigurations Packages Secrets Target
+    Type`,
+  "Results[].Vulnerabilities[]": `
+    CweIDs Fingerprint LastModifiedDate Layer PkgIdentifier.BOMRef PkgIdentifier.UID PublishedDate SeveritySource
+    VendorSeverity`,
+  "Results[].Vulnerabilities[].DataSource": "BaseID Name URL",
+});
 
 /** Reads a report. Errors: FeedRefusal. */
 export function readTrivy(report: Fields, notes: ReadNotes): VulnScan {
