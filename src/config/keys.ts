@@ -1,7 +1,7 @@
 /** The settings of keys that are rotated. */
 
 /** 32 bytes, or the key that is stored in the database. */
-export type SecretKey = Buffer | "database";
+type SecretKey = Buffer | "database";
 
 const aKey = " *(database|[0-9a-fA-F]{64}) *";
 const listOfKeys = `^${aKey}(,${aKey})*$`;
