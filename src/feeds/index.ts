@@ -44,6 +44,7 @@ export {
 } from "./import/run.ts";
 export type { Unread } from "./records/fields.ts";
 export { parseRecords } from "./records/parse.ts";
+export type { ReadNotes } from "./records/read-each.ts";
 export {
   type ContainerRegistry,
   isDigest,
