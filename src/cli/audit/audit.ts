@@ -28,7 +28,7 @@ interface Options {
   readonly rotateCount: number;
 }
 
-export function auditCommand(): Command {
+export function makeCommand(): Command {
   const command = withSettings(new Command("audit"), ["database"])
     .description("print the audit log, oldest records first, or append it to a file")
     .option("--since <TIME>", "only records since this time: 90s, 15m, 1h, 7d, or an RFC 3339 time")

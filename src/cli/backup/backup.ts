@@ -24,7 +24,7 @@ interface Options {
   readonly force?: boolean;
 }
 
-export function backupCommand(): Command {
+export function makeCommand(): Command {
   const command = withSettings(new Command("backup"), ["database"])
     .description(
       "copy a SQLite database, as it is at this moment, to a file for `platform restore`, while servers use it, and check the copy. " +

@@ -31,7 +31,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-export function doctorCommand(): Command {
+export function makeCommand(): Command {
   const command = withSettings(new Command("doctor"))
     .description(
       "check files, disk, clock, schema, keys, certificate, issuers, sinks, counters and deliveries with the settings of " +

@@ -20,7 +20,7 @@ interface Options {
   readonly yes?: true;
 }
 
-export function applyCommand(): Command {
+export function makeCommand(): Command {
   return withDocuments(new Command("apply"))
     .description(
       "Create and update resources as documents describe them. A document has kind, parent, spec and, to name one by " +
@@ -34,7 +34,7 @@ export function applyCommand(): Command {
     );
 }
 
-export function diffCommand(): Command {
+export function makeDiffCommand(): Command {
   return withDocuments(new Command("diff"))
     .description(
       "Print what an apply of the documents would change. The exit status is 0 without differences, 1 with some, and " +

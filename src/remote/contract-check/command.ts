@@ -18,7 +18,7 @@ interface Options {
   readonly output: keyof typeof formats;
 }
 
-export function contractCommand(): Command {
+export function makeCommand(): Command {
   return new Command("contract").description("check servers against the contract").addCommand(checkCommand());
 }
 

@@ -11,10 +11,10 @@ import { clearSecrets } from "../print/secrets.ts";
 import { inSession, withSession } from "../session/session.ts";
 import { documentsOf, etagField, resolveReferences, sourceOf, specOf } from "./fields.ts";
 
-export function createCommand(): Command {
+export function makeCommand(): Command {
   const command = new Command("create").description("Create a resource.");
   for (const resource of contractCatalog().resources)
-    if (resource.methods.Create !== undefined) command.addCommand(createOne(resource).exitOverride());
+    if (resource.methods.Create !== undefined) command.addCommand(createOne(resource));
   return command;
 }
 

@@ -20,10 +20,10 @@ interface Options {
   readonly yes?: boolean;
 }
 
-export function deleteCommand(): Command {
+export function makeCommand(): Command {
   const command = new Command("delete").description("Delete resources.");
   for (const resource of contractCatalog().resources)
-    if (resource.methods.Delete !== undefined) command.addCommand(deleteOne(resource).exitOverride());
+    if (resource.methods.Delete !== undefined) command.addCommand(deleteOne(resource));
   return command;
 }
 

@@ -7,7 +7,7 @@ import { callMethod } from "../session/call.ts";
 import { inSession, withSession } from "../session/session.ts";
 import { parentOption, requireMethod, requireResource } from "./resource-argument.ts";
 
-export function getCommand(): Command {
+export function makeCommand(): Command {
   const command = withOutput(withSession(new Command("get")), "table", [documentsFormat])
     .argument("<RESOURCE>", "`platform resources` lists them")
     .argument("<UID|NAME...>", "also a path: team/prod/nginx")

@@ -40,7 +40,7 @@ interface Options {
 }
 
 /** @param args of the command, for the resource that decides its options. */
-export function listCommand(args: readonly string[]): Command {
+export function makeCommand(args: readonly string[]): Command {
   const resource = args.map((arg) => findResource(arg)).find((it) => it !== undefined);
   const input = resource?.methods.List?.input;
   const command = withOutput(withSession(new Command("list")), "table", [documentsFormat])

@@ -22,8 +22,7 @@ export function serviceCommand(entry: ServiceEntry): Command {
   const only = onlyMethod(entry);
   if (only !== undefined) return methodCommand(name, only);
   const command = new Command(name).description(`Methods of ${name}.`);
-  for (const [methodName, method] of customMethods)
-    command.addCommand(methodCommand(methodName, method).exitOverride());
+  for (const [methodName, method] of customMethods) command.addCommand(methodCommand(methodName, method));
   return command;
 }
 
@@ -42,7 +41,7 @@ function methodCommand(name: string, method: DescMethod): Command {
   );
 }
 
-export function callCommand(): Command {
+export function makeCommand(): Command {
   const command = withOutput(withSession(new Command("call")))
     .argument("<SERVICE/METHOD>", "as platform.iam.v1.Roles/List; `platform routes` lists them")
     .option("-d, --data <JSON>", "the request; @FILE reads it from a file, @- from standard input")

@@ -18,10 +18,10 @@ import { documentsOf, resolveReferences, settableFields, specOf } from "./fields
 import { addForce } from "./force.ts";
 import { parentOption } from "./resource-argument.ts";
 
-export function updateCommand(): Command {
+export function makeCommand(): Command {
   const command = new Command("update").description("Change a resource.");
   for (const resource of contractCatalog().resources)
-    if (resource.methods.Update !== undefined) command.addCommand(updateOne(resource).exitOverride());
+    if (resource.methods.Update !== undefined) command.addCommand(updateOne(resource));
   return command;
 }
 

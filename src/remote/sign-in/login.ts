@@ -47,7 +47,7 @@ const refusals: ReadonlyMap<Code, number> = new Map([
   [Code.FailedPrecondition, 5],
 ]);
 
-export function loginCommand(): Command {
+export function makeCommand(): Command {
   const command = withProfile(new Command("login"))
     .option("--issuer <URL>", "OpenID provider of your organisation (default: that of the last sign-in)")
     .option("--client-id <ID>", "client of the platform at the provider (default: that of the last sign-in)")

@@ -18,7 +18,7 @@ const delayMs = { first: 200, most: 2000 };
 /** Exit statuses of {@link failureOf}. */
 const status = { notFound: 3, notAvailable: 6, tooMany: 8 };
 
-export function waitCommand(): Command {
+export function makeCommand(): Command {
   return withSession(new Command("wait"))
     .description("Wait until a resource exists, is deleted, or has a value in a field.")
     .argument("<RESOURCE>", "`platform resources` lists them")
