@@ -16,13 +16,14 @@ import { findResource } from "../catalog/contract.ts";
 import { addFieldFlags, collect, fieldsOf, fieldsOfPairs, requireFields } from "../catalog/flags.ts";
 import { parentType, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
+import { methodOf } from "../documents/requests.ts";
 import { documentsFormat, printAsDocuments, requireDocuments } from "../documents/write.ts";
 import { type JsonPath, order, parsePath } from "../print/json-path.ts";
 import { jsonOf, printMessages, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { addNames } from "./names.ts";
-import { requireMethod, requireResource } from "./resource-argument.ts";
+import { requireResource } from "./resource-command.ts";
 
 /** Of lists (AIP-158); options of the command have their place. */
 const pageFields = ["page_size", "page_token", "order_by", "skip", "uidp"];
@@ -62,7 +63,7 @@ export function makeCommand(args: readonly string[]): Command {
   return command.action((name: string) =>
     inSession(command, async (session) => {
       const entry = requireResource(name);
-      const method = requireMethod(entry, "List");
+      const method = methodOf(entry, "List");
       const options = command.opts<Options>();
       const filter = fieldsOfPairs(method.input, options.filter ?? [], "--filter");
       const given = { ...filter, ...fieldsOf(command, flags) };

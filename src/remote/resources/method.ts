@@ -1,9 +1,8 @@
 /** Custom methods: `platform group-invites accept`; and `platform call` for every method of every version. */
-import { readFileSync } from "node:fs";
 import type { DescField, DescMessage, DescMethod, JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Command } from "commander";
-import { CommandFailure } from "../../command/index.ts";
+import { CommandFailure, readInput } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { printable } from "../../log-text.ts";
 import { commentOf } from "../catalog/comments.ts";
@@ -93,18 +92,9 @@ function findMethod(path: string): DescMethod {
   throw new CommandFailure(`there is no method ${JSON.stringify(path)}${suggestion(wanted, names)}`, 2);
 }
 
-/** The text of a file; `-` is standard input. */
-function readInput(file: string): string {
-  try {
-    return readFileSync(file === "-" ? 0 : file, "utf8");
-  } catch (error) {
-    throw new CommandFailure(`--data: cannot read ${file}: ${(error as Error).message}`, 2);
-  }
-}
-
 function readData(data: string | undefined): JsonObject {
   if (data === undefined) return {};
-  const text = data.startsWith("@") ? readInput(data.slice(1)) : data;
+  const text = data.startsWith("@") ? readInput(data.slice(1), "--data") : data;
   let value: JsonValue;
   try {
     value = JSON.parse(text);

@@ -8,8 +8,8 @@ import { printable } from "../../log-text.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { failureOf } from "../documents/failure.ts";
 import { uidOfResource } from "../documents/lookup.ts";
-import { getResource, type Resource } from "../documents/requests.ts";
-import { parentOption, requireMethod, requireResource } from "../resources/resource-argument.ts";
+import { getResource, methodOf, type Resource } from "../documents/requests.ts";
+import { parentOption, requireResource } from "../resources/resource-command.ts";
 import { inSession, type Session, sessionUntil, withSession } from "../session/session.ts";
 import { type Condition, readCondition } from "./condition.ts";
 
@@ -34,7 +34,7 @@ export function makeCommand(): Command {
     .action((name: string, text: string, options: { for: string; parent?: string; within: string }, command: Command) =>
       inSession(command, async (session) => {
         const resource = requireResource(name);
-        requireMethod(resource, "Get");
+        methodOf(resource, "Get");
         const condition = readCondition(resource, options.for);
         const withinMs = Number(options.within) * 1000;
         if (!(withinMs > 0))
