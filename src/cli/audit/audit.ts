@@ -120,23 +120,13 @@ function countOf(text: string): number {
 
 const listing: Listing<AuditLine> = {
   columns: [
-    ["TIME", 24],
-    ["CODE", 19],
-    ["COUNT", 5],
-    ["REQUEST", 36],
-    ["CALLER", 40],
-    ["ADDRESS", 15],
-    ["METHOD", 0],
-    ["RESOURCE", 0],
-  ],
-  cells: ({ time, code, count, requestId, caller, address, method, resource, scope }) => [
-    time,
-    code,
-    String(count),
-    requestId,
-    caller,
-    address,
-    method,
-    resource || scope,
+    ["TIME", 24, ({ time }) => time],
+    ["CODE", 19, ({ code }) => code],
+    ["COUNT", 5, ({ count }) => String(count)],
+    ["REQUEST", 36, ({ requestId }) => requestId],
+    ["CALLER", 40, ({ caller }) => caller],
+    ["ADDRESS", 15, ({ address }) => address],
+    ["METHOD", 0, ({ method }) => method],
+    ["RESOURCE", 0, ({ resource, scope }) => resource || scope],
   ],
 };

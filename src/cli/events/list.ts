@@ -80,60 +80,42 @@ async function* takeFirst<T>(records: AsyncIterable<T>, limit: number, taken: { 
 /** The columns of counts. */
 const summaryListing: Listing<DeliveryCounts> = {
   columns: [
-    ["PENDING", 9],
-    ["DELIVERED", 9],
-    ["DEAD", 9],
-    ["SUBSCRIPTION", 0],
+    ["PENDING", 9, ({ pending }) => String(pending)],
+    ["DELIVERED", 9, ({ delivered }) => String(delivered)],
+    ["DEAD", 9, ({ dead }) => String(dead)],
+    ["SUBSCRIPTION", 0, ({ subscription }) => subscription],
   ],
-  cells: ({ subscription, pending, delivered, dead }) => [pending, delivered, dead, subscription].map(String),
 };
-
-/** A delivery as printed. Times are in RFC 3339; "" if absent. */
-interface DeliveryRecord {
-  readonly eventTime: string;
-  readonly state: DeliveryState;
-  readonly attempts: number;
-  /** `200`, `timeout`, `tls: self-signed certificate`; "" before the first attempt. */
-  readonly lastResult: string;
-  readonly lastAttemptTime: string;
-  readonly nextAttemptTime: string;
-  readonly eventId: string;
-  readonly subscription: string;
-}
 
 /** The columns of deliveries. */
 export const deliveryListing: Listing<Delivery> = {
   columns: [
-    ["EVENT TIME", 24],
-    ["STATE", 9],
-    ["ATTEMPTS", 8],
-    ["LAST", 28],
-    ["NEXT ATTEMPT", 24],
-    ["EVENT", 36],
-    ["SUBSCRIPTION", 0],
+    ["EVENT TIME", 24, ({ eventTimeMs }) => timeText(eventTimeMs)],
+    ["STATE", 9, ({ state }) => state],
+    ["ATTEMPTS", 8, ({ attempts }) => String(attempts)],
+    ["LAST", 28, ({ lastResult }) => lastResult],
+    ["NEXT ATTEMPT", 24, ({ nextAttemptTimeMs }) => timeText(nextAttemptTimeMs)],
+    ["EVENT", 36, ({ eventId }) => eventId],
+    ["SUBSCRIPTION", 0, ({ subscription }) => subscription],
   ],
-  cells(delivery) {
-    const { eventTime, state, attempts, lastResult, nextAttemptTime, eventId, subscription } = recordOf(delivery);
-    return [eventTime, state, String(attempts), lastResult, nextAttemptTime, eventId, subscription];
-  },
   json: recordOf,
 };
 
-/** A delivery as printed. */
-export function recordOf({ eventTimeMs, lastAttemptTimeMs, nextAttemptTimeMs, ...delivery }: Delivery): DeliveryRecord {
+/** A delivery as JSON. Times are in RFC 3339; "" if absent. */
+export function recordOf({ eventTimeMs, lastAttemptTimeMs, nextAttemptTimeMs, ...delivery }: Delivery): object {
   const { eventId, subscription, state, attempts, lastResult } = delivery;
   return {
-    eventTime: textOf(eventTimeMs),
+    eventTime: timeText(eventTimeMs),
     state,
     attempts,
     lastResult,
-    lastAttemptTime: textOf(lastAttemptTimeMs),
-    nextAttemptTime: textOf(nextAttemptTimeMs),
+    lastAttemptTime: timeText(lastAttemptTimeMs),
+    nextAttemptTime: timeText(nextAttemptTimeMs),
     eventId,
     subscription,
   };
 }
 
-function textOf(ms: number | undefined): string {
+function timeText(ms: number | undefined): string {
   return ms === undefined ? "" : new Date(ms).toISOString();
 }
