@@ -66,7 +66,7 @@ async function run(session: Session, options: Options, mode: Mode): Promise<void
   const canConfirm = canAsk() && !options.filename.includes("-");
   if (options.prune && mode === "apply" && !options.yes && !canConfirm)
     throw new CommandFailure("--prune needs --yes where there is no terminal to ask on", 2);
-  const file = origin === undefined ? undefined : (options.record ?? recordFile(session.server, origin, process.env));
+  const file = origin === undefined ? undefined : (options.record ?? recordFile(session.server, origin));
   const unlock = file === undefined || mode !== "apply" ? async () => {} : await lockRecord(file, origin!);
   try {
     const record = file === undefined ? undefined : await ApplyRecord.read(file, session.server, origin!);

@@ -4,9 +4,9 @@ import { CommandFailure } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { canAsk, confirm } from "../documents/confirm.ts";
-import { failureOf } from "../documents/failure.ts";
 import { uidOfResource } from "../documents/lookup.ts";
 import { deleteResource } from "../documents/requests.ts";
+import { failureOf } from "../session/failure.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { addForce, commandOfEach, parentOption } from "./resource-command.ts";
 

@@ -6,10 +6,10 @@ import { PlatformError } from "../../client/index.ts";
 import { CommandFailure, ProgressLine } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
-import { failureOf } from "../documents/failure.ts";
 import { uidOfResource } from "../documents/lookup.ts";
 import { getResource, methodOf, type Resource } from "../documents/requests.ts";
 import { parentOption, requireResource } from "../resources/resource-command.ts";
+import { failureOf } from "../session/failure.ts";
 import { inSession, type Session, sessionUntil, withSession } from "../session/session.ts";
 import { type Condition, readCondition } from "./condition.ts";
 
