@@ -2,15 +2,7 @@
 import { type Fields, ignoredMembers } from "../../records/fields.ts";
 import { type ReadNotes, readEach } from "../../records/read-each.ts";
 import { namedCvssVersion } from "../cvss.ts";
-import { digestsIn, limits, type VulnFinding, type VulnScan } from "./scan.ts";
-
-const severities: Readonly<Record<string, VulnFinding["severity"]>> = {
-  negligible: "NEGLIGIBLE",
-  low: "LOW",
-  medium: "MEDIUM",
-  high: "HIGH",
-  critical: "CRITICAL",
-};
+import { digestsIn, limits, severityOf, type VulnFinding, type VulnScan } from "./scan.ts";
 
 const fixStates: Readonly<Record<string, VulnFinding["fix"]["state"]>> = {
   fixed: "FIXED",
@@ -79,7 +71,7 @@ function readMatch(match: Fields): VulnFinding {
       vulnerability.optionalText("description", limits.text) ??
       others.find(({ description }) => description !== "")?.description ??
       "",
-    severity: severities[(vulnerability.optionalText("severity") ?? "").toLowerCase()] ?? "UNKNOWN",
+    severity: severityOf(vulnerability.optionalText("severity")),
     cvss: vulnerability.objects("cvss", 100).flatMap((rating) => {
       const score = rating.optionalObject("metrics")?.optionalNumber("baseScore");
       const vector = rating.optionalText("vector", limits.name) ?? "";

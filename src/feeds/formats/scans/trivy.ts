@@ -2,9 +2,7 @@
 import { type Fields, ignoredMembers } from "../../records/fields.ts";
 import { type ReadNotes, readEach } from "../../records/read-each.ts";
 import { namedCvssVersion } from "../cvss.ts";
-import { digestsIn, limits, type VulnFinding, type VulnScan } from "./scan.ts";
-
-const severities: ReadonlySet<string> = new Set(["LOW", "MEDIUM", "HIGH", "CRITICAL"]);
+import { digestsIn, limits, severityOf, type VulnFinding, type VulnScan } from "./scan.ts";
 
 const fixStates: Readonly<Record<string, VulnFinding["fix"]["state"]>> = {
   fixed: "FIXED",
@@ -57,7 +55,6 @@ export function readTrivy(report: Fields, notes: ReadNotes): VulnScan {
 function readVulnerability(found: Fields): VulnFinding {
   const fixed = found.optionalText("FixedVersion", limits.name) ?? "";
   const status = found.optionalText("Status") ?? "";
-  const severity = found.optionalText("Severity") ?? "";
   const title = found.optionalText("Title", limits.text) ?? "";
   const url = found.optionalText("PrimaryURL", limits.name) ?? "";
   const path = found.optionalText("PkgPath", limits.name) ?? "";
@@ -67,7 +64,7 @@ function readVulnerability(found: Fields): VulnFinding {
     aliases: found.texts("VendorIDs", limits.short),
     source: found.optionalObject("DataSource")?.optionalText("ID") ?? "",
     description: found.optionalText("Description", limits.text) || title,
-    severity: severities.has(severity) ? (severity as VulnFinding["severity"]) : "UNKNOWN",
+    severity: severityOf(found.optionalText("Severity")),
     cvss: (ratings?.names ?? []).flatMap((name) => {
       const rating = ratings!.object(name);
       return ratingMembers.flatMap(([scoreMember, vectorMember, version]) => {
