@@ -2,7 +2,7 @@
 
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type AuditFilter, type AuditLine, isSelected, readAudit } from "../../audit/index.ts";
-import { stopSignal } from "../../command/index.ts";
+import { stopSignal, wholeNumber } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
 import type { Database } from "../../store/index.ts";
 import { requireInstallation, withDatabase } from "../database.ts";
@@ -48,7 +48,7 @@ export function makeCommand(): Command {
       ).conflicts(["format", "json"]),
     )
     .option("--rotate-size <SIZE>", "size at which the file of --output is renamed to FILE.1", sizeOf, 100 * 2 ** 20)
-    .option("--rotate-count <NUMBER>", "how many renamed files are kept", countOf, 10);
+    .option("--rotate-count <NUMBER>", "how many renamed files are kept", wholeNumber(1, 9999), 10);
   return command.action(() =>
     withDatabase(command, async (database) => {
       const options = command.opts<Options>();
@@ -111,11 +111,6 @@ function sizeOf(text: string): number {
   const [, amount, unit = ""] = /^([1-9][0-9]{0,9})(KiB|MiB|GiB)?$/.exec(text) ?? [];
   if (amount === undefined) throw new InvalidArgumentError("must be like 1000000, 512KiB, 100MiB or 1GiB.");
   return Number(amount) * units[unit]!;
-}
-
-function countOf(text: string): number {
-  if (!/^[1-9][0-9]{0,3}$/.test(text)) throw new InvalidArgumentError("must be a number from 1 to 9999.");
-  return Number(text);
 }
 
 const listing: Listing<AuditLine> = {

@@ -1,6 +1,6 @@
 /** `platform events list`: prints deliveries, newest first, or their counts by subscription and state. */
 import { Command, Option } from "commander";
-import { CommandFailure } from "../../command/index.ts";
+import { CommandFailure, wholeNumber } from "../../command/index.ts";
 import {
   countDeliveries,
   type Delivery,
@@ -19,7 +19,7 @@ interface Options {
   readonly subscription?: string;
   readonly state?: DeliveryState;
   readonly since?: string;
-  readonly limit: string;
+  readonly limit: number;
   readonly summary?: boolean;
   readonly json?: boolean;
 }
@@ -30,13 +30,13 @@ export function listCommand(): Command {
     .option("--subscription <UID>", "only deliveries to this subscription")
     .addOption(new Option("--state <STATE>", "only deliveries in this state").choices(deliveryStates))
     .option("--since <TIME>", "only deliveries of events since this time: 90s, 15m, 1h, 7d, or an RFC 3339 time")
-    .option("--limit <N>", "maximum number of deliveries to print; 0 prints all", "50")
+    .option("--limit <N>", "maximum number of deliveries to print; 0 prints all", wholeNumber(0), 50)
     .option("--summary", "print the number of deliveries of each subscription in each state instead")
     .option("--json", "print one JSON object for each line");
   return command.action(() =>
     withDatabase(command, async (database) => {
       const { since, subscription, state, summary, json = false, ...options } = command.opts<Options>();
-      const limit = parseLimit(options.limit);
+      const limit = options.limit || Number.POSITIVE_INFINITY;
       const filter = {
         sinceMs: since === undefined ? undefined : parseSince(since),
         subscription,
@@ -60,11 +60,6 @@ export function listCommand(): Command {
         console.error(`older deliveries exist: print more than ${limit} with --limit, or count them with --summary`);
     }),
   );
-}
-
-function parseLimit(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new CommandFailure(`--limit must be a number, not ${JSON.stringify(text)}`);
-  return Number(text) || Number.POSITIVE_INFINITY;
 }
 
 /** Yields up to `limit` records. Sets `taken.hasMore` if there are more. */
