@@ -10,7 +10,7 @@ import {
 } from "../../config/index.ts";
 import { printListing } from "../listing.ts";
 import { sourcesOf, withSettings } from "../settings.ts";
-import { printProblems } from "./problems.ts";
+import { printProblems } from "./check.ts";
 
 /** A setting, as it is printed. */
 interface PrintedSetting {
