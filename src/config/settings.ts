@@ -4,7 +4,6 @@ import { logFormats, logLevels } from "../log.ts";
 import { isUid } from "../uid.ts";
 import { connectionSettings } from "./connections.ts";
 import { parseConsoleIssuers, parseReservedClients } from "./issuers.ts";
-import { secretKeySetting, signingKeySetting } from "./keys.ts";
 import { aChoice, aDuration, aFile, aKey, aNumber, aRate, aSize, aSwitch, aUrl, onOrOff } from "./kinds.ts";
 import {
   defaultAdminListen,
@@ -20,6 +19,7 @@ import {
   parseNames,
   parseQuotas,
   parseRatio,
+  parseSecretKeys,
   parseTermsDocuments,
   parseTime,
   readSecret,
@@ -100,8 +100,19 @@ const table = {
     help: "key that encrypts page tokens, 64 hex digits (default: a key stored in the database)",
     ...aKey,
   },
-  secretKey: secretKeySetting,
-  signingKey: signingKeySetting,
+  /** The keys of secrets in the database. The first seals, all open. */
+  secretKey: {
+    help: "key that encrypts secrets in the database, 64 hex digits, or `database` for the one stored in it; others, separated by commas, only decrypt",
+    placeholder: "HEX[,HEX]",
+    default: "database",
+    isSecret: true,
+    parse: parseSecretKeys,
+  },
+  signingKey: {
+    help: "file of the keys that sign the platform's own tokens, in PEM or as JSON Web Keys, or its content; the first signs (default: keys stored in the database)",
+    isSecret: true,
+    ...aFile,
+  },
   allowLoopbackIssuers: { help: "accept token issuers at http://localhost (for tests)", ...aSwitch },
   maxPatterns: {
     help: "maximum number of patterns in the identities of an organisation",

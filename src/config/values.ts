@@ -159,6 +159,17 @@ export function parseKey(value: string): Buffer {
 }
 parseKey.schema = { type: "string", pattern: "^[0-9a-fA-F]{64}$" };
 
+const secretKey = " *(database|[0-9a-fA-F]{64}) *";
+const secretKeys = `^${secretKey}(,${secretKey})*$`;
+
+/** Parses keys of 32 bytes, or `database` for the one stored there, separated by commas. */
+export function parseSecretKeys(value: string): readonly (Buffer | "database")[] {
+  if (!new RegExp(secretKeys).test(value))
+    throw new Error("must be 64 hex digits, or database, or several of these separated by commas");
+  return value.split(",").map((key) => (key.trim() === "database" ? "database" : Buffer.from(key.trim(), "hex")));
+}
+parseSecretKeys.schema = { type: "string", pattern: secretKeys };
+
 export function parseTermsDocuments(value: string): readonly TermsDocument[] {
   const list: unknown = JSON.parse(value.trimStart().startsWith("[") ? value : readFileSync(value, "utf8"));
   if (!Array.isArray(list)) throw new Error("must be a JSON list");
