@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { CommandFailure } from "./failure.ts";
 
-/** The text of a file; `-` is standard input. Errors: CommandFailure, exit status 2. @param option that names the file. */
+/** The text of a file; `-` is standard input. Errors: CommandFailure with status 2. @param option names the file. */
 export function readInput(file: string, option?: string): string {
   try {
     return readFileSync(file === "-" ? 0 : file, "utf8");

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 
-/** The parser of an option with a whole number. Its errors are InvalidArgumentErrors, to which commander adds the option. */
+/** The parser of an option with a whole number. Errors: InvalidArgumentError, to which commander adds the option. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const count = /^\d{1,15}$/.test(text) ? Number(text) : -1;

@@ -11,9 +11,9 @@
  *   other words, in alphabetical order < list < number. A list compares with the end as with an empty list. `a`, `b`
  *   and `m` before a digit are `alpha`, `beta` and `milestone`.
  *
- * Maven's comparison is not transitive: `1` < `1-sp` < `1-0-snapshot` < `1`. {@link compareMavenVersions} is the same, of
- * Maven 3.8 and 3.9. It compares pairs and does not sort. In {@link mavenOrder} a list that is less than the end, such as
- * that of `0-snapshot`, is also less than `sp` and other words. Everything else is as in Maven.
+ * Maven's comparison is not transitive: `1` < `1-sp` < `1-0-snapshot` < `1`. {@link compareMavenVersions} is that of
+ * Maven 3.8 and 3.9. It compares pairs and does not sort. In {@link mavenOrder} a list that is less than the end, such
+ * as that of `0-snapshot`, is also less than `sp` and other words. Everything else is as in Maven.
  */
 import { compareTexts, compareToEnd } from "./parts.ts";
 import { numberKey, type VersionOrder, wordKey } from "./sort-key.ts";
