@@ -19,81 +19,37 @@ import {
 import { version } from "../version.ts";
 
 const installationCommands: readonly CommandEntry[] = [
-  ["serve", "run the server", async () => (await import("./serve.ts")).serveCommand()],
-  ["config", "print, check and describe the settings", async () => (await import("./config/index.ts")).configCommand()],
-  [
-    "init",
-    "initialise an empty database and print the administrator's token, once",
-    async () => (await import("./init.ts")).initCommand(),
-  ],
+  ["serve", "run the server", () => import("./serve.ts")],
+  ["config", "print, check and describe the settings", () => import("./config/index.ts")],
+  ["init", "initialise an empty database and print the administrator's token, once", () => import("./init.ts")],
   [
     "token",
     "print a token signed by the platform, or that of the sign-in",
-    async (args) => (args.includes("--print") ? printTokenCommand() : (await import("./token.ts")).tokenCommand()),
+    (args) => (args.includes("--print") ? printTokenCommand() : import("./token.ts")),
   ],
-  [
-    "keys",
-    "manage the keys that sign the platform's own tokens",
-    async () => (await import("./keys/keys.ts")).keysCommand(),
-  ],
-  [
-    "secrets",
-    "manage the encryption of secrets in the database",
-    async () => (await import("./keys/secrets.ts")).secretsCommand(),
-  ],
-  ["access", "explain who can do what, and why", async () => (await import("./access/index.ts")).accessCommand()],
-  [
-    "audit",
-    "print the audit log, or append it to a file",
-    async () => (await import("./audit/audit.ts")).auditCommand(),
-  ],
+  ["keys", "manage the keys that sign the platform's own tokens", () => import("./keys/keys.ts")],
+  ["secrets", "manage the encryption of secrets in the database", () => import("./keys/secrets.ts")],
+  ["access", "explain who can do what, and why", () => import("./access/index.ts")],
+  ["audit", "print the audit log, or append it to a file", () => import("./audit/audit.ts")],
   [
     "events",
     "inspect and replay event deliveries, or receive events on this machine",
-    async () => (await import("./events/index.ts")).eventsCommand(),
+    () => import("./events/index.ts"),
   ],
-  [
-    "import",
-    "import data from registries, feeds and snapshots",
-    async () => (await import("./import/index.ts")).importCommand(),
-  ],
-  [
-    "export",
-    "write everything to a file, for another database",
-    async () => (await import("./snapshot/export.ts")).exportCommand(),
-  ],
-  [
-    "backup",
-    "copy a SQLite database to a file while servers use it",
-    async () => (await import("./backup/backup.ts")).backupCommand(),
-  ],
-  [
-    "restore",
-    "check a backup and restore it; no server may use the database",
-    async () => (await import("./backup/restore.ts")).restoreCommand(),
-  ],
-  [
-    "doctor",
-    "check an installation, and say what to do",
-    async () => (await import("./doctor/doctor.ts")).doctorCommand(),
-  ],
-  ["migrate", "apply pending database migrations", async () => (await import("./migrate.ts")).migrateCommand()],
+  ["import", "import data from registries, feeds and snapshots", () => import("./import/index.ts")],
+  ["export", "write everything to a file, for another database", () => import("./snapshot/export.ts")],
+  ["backup", "copy a SQLite database to a file while servers use it", () => import("./backup/backup.ts")],
+  ["restore", "check a backup and restore it; no server may use the database", () => import("./backup/restore.ts")],
+  ["doctor", "check an installation, and say what to do", () => import("./doctor/doctor.ts")],
+  ["migrate", "apply pending database migrations", () => import("./migrate.ts")],
 ];
 
 const contractCommands: readonly CommandEntry[] = [
-  [
-    "routes",
-    "print the HTTP method and path of every API method",
-    async () => (await import("./routes.ts")).routesCommand(),
-  ],
-  ["proto", "export the protobuf files of the API", async () => (await import("./proto.ts")).protoCommand()],
-  ["openapi", "print the OpenAPI 3.1 document of the API", async () => (await import("./openapi.ts")).openApiCommand()],
-  ["replay", "answer as a recorded server did", () => replayCommand()],
-  [
-    "completion",
-    "print the script that completes commands in a shell",
-    async () => (await import("./completion/command.ts")).completionCommand(),
-  ],
+  ["routes", "print the HTTP method and path of every API method", () => import("./routes.ts")],
+  ["proto", "export the protobuf files of the API", () => import("./proto.ts")],
+  ["openapi", "print the OpenAPI 3.1 document of the API", () => import("./openapi.ts")],
+  ["replay", "answer as a recorded server did", replayCommand],
+  ["completion", "print the script that completes commands in a shell", () => import("./completion/command.ts")],
 ];
 
 /** The headings of `platform --help`, each with its commands. */
@@ -126,16 +82,21 @@ async function programFor(args: readonly string[]): Promise<Command> {
     .description("Platform API v2: identity, registry and advisories on one port.")
     .version(version())
     .enablePositionalOptions()
-    .exitOverride()
     .showSuggestionAfterError();
   const called = args[0] === "help" ? args[1] : args[0];
   for (const [heading, commands] of groups)
     for (const entry of commands) program.addCommand((await commandOf(entry, called, args)).helpGroup(heading));
   if (called !== undefined && !program.commands.some((command) => command.name() === called)) {
     const command = await hiddenCommand(called);
-    if (command !== undefined) program.addCommand(command.exitOverride(), { hidden: true });
+    if (command !== undefined) program.addCommand(command, { hidden: true });
   }
-  return program;
+  return throwing(program);
+}
+
+/** Has a command, and those in it, throw instead of ending the process. */
+function throwing(command: Command): Command {
+  command.commands.forEach(throwing);
+  return command.exitOverride();
 }
 
 /** A command that `platform --help` does not list. */
@@ -150,8 +111,8 @@ async function commandOf(
   called: string | undefined,
   args: readonly string[],
 ): Promise<Command> {
-  if (name !== called) return new Command(name).description(summary).exitOverride();
-  const command = (await load(args)).exitOverride();
+  if (name !== called) return new Command(name).description(summary);
+  const command = await (await load(args)).makeCommand(args);
   return command.description() === "" ? command.description(summary) : command;
 }
 

@@ -15,7 +15,7 @@ import { withSettings } from "./settings.ts";
 /** Lifetime of the administrator's first token. */
 export const firstTokenSeconds = 3600;
 
-export function initCommand(): Command {
+export function makeCommand(): Command {
   const command = withSettings(new Command("init"), [
     "database",
     "listen",

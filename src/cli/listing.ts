@@ -6,10 +6,8 @@ import { durationMs } from "./duration.ts";
 
 /** How records are printed. */
 export interface Listing<T> {
-  /** Heading and minimum width of each column. */
-  readonly columns: readonly (readonly [heading: string, width: number])[];
-  /** The cells of a record, one for each column. An empty cell is printed as `-`. */
-  cells(record: T): readonly string[];
+  /** Heading, minimum width and text of each column. An empty text is printed as `-`. */
+  readonly columns: readonly (readonly [heading: string, width: number, text: (record: T) => string])[];
   /** The JSON value of a record; the record itself by default. */
   json?(record: T): object;
 }
@@ -17,7 +15,7 @@ export interface Listing<T> {
 /** Prints records as they come. */
 export async function printListing<T>(
   records: AsyncIterable<T> | Iterable<T>,
-  { columns, cells, json = (record) => record as object }: Listing<T>,
+  { columns, json = (record) => record as object }: Listing<T>,
   asJson: boolean,
 ): Promise<void> {
   const line = (texts: readonly string[]) =>
@@ -26,7 +24,10 @@ export async function printListing<T>(
       .join("  ")
       .trimEnd();
   if (!asJson) await print(line(columns.map(([heading]) => heading)));
-  for await (const record of records) await print(asJson ? printableJson(json(record)) : line(cells(record)));
+  for await (const record of records) {
+    const text = asJson ? printableJson(json(record)) : line(columns.map(([, , textOf]) => textOf(record)));
+    await print(text);
+  }
 }
 
 /** Prints a line for each record as they come, in the same way. */

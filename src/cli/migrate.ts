@@ -5,7 +5,7 @@ import type { Database } from "../store/index.ts";
 import { withAuditedDatabase, withDatabase } from "./database.ts";
 import { withSettings } from "./settings.ts";
 
-export function migrateCommand(): Command {
+export function makeCommand(): Command {
   const command = withSettings(new Command("migrate"), ["database"])
     .option("--finish", "also run what servers of the version before cannot work with; stop them first")
     .option("--citus", "then distribute tenants among the workers of a Citus cluster; stop servers first")

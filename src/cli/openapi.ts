@@ -2,7 +2,7 @@
 import { Command, Option } from "commander";
 import { type OpenApiFormat, type OpenApiVersion, openApiFormats, openApiVersions, readOpenApi } from "../app/index.ts";
 
-export function openApiCommand(): Command {
+export function makeCommand(): Command {
   return new Command("openapi")
     .addOption(new Option("--format <format>", "form of the document").choices(openApiFormats).default("json"))
     .addOption(new Option("--version <version>", "version of the API").choices(openApiVersions).default("v2"))

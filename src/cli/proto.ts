@@ -17,11 +17,10 @@ const ownGoModule = "platform.internal/api";
 /** The file that declares value rules. */
 const rulesFile = "buf/validate/validate";
 
-export function protoCommand(): Command {
+export function makeCommand(): Command {
   const command = new Command("proto");
   command
     .command("export")
-    .exitOverride()
     .description("write the protobuf files of the API and their dependencies, for protoc, buf or grpcio-tools")
     .argument("<dir>", "folder to write to; pass it to the generator as import path (-I)")
     .option(

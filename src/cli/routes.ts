@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { listRoutes } from "../rest/index.ts";
 import { contractServices } from "../services/index.ts";
 
-export function routesCommand(): Command {
+export function makeCommand(): Command {
   return new Command("routes").action(() => {
     process.stdout.write(formatRoutes());
   });

@@ -16,7 +16,7 @@ import type { WorkerPlace } from "./workers/messages.ts";
 import { supervise } from "./workers/supervisor.ts";
 import { joinPeers, workerPlace } from "./workers/worker.ts";
 
-export function serveCommand(): Command {
+export function makeCommand(): Command {
   const command = withSettings(new Command("serve"));
   return command.action(async () => {
     const config = settingsOf(command);

@@ -15,7 +15,7 @@ import { requireInstallation, withAuditedDatabase } from "./database.ts";
 import { durationMs } from "./duration.ts";
 import { withSettings } from "./settings.ts";
 
-export function tokenCommand(): Command {
+export function makeCommand(): Command {
   const command = withSettings(new Command("token"), ["database", "signingKey"])
     .option("--identity <UID>", "identity that the token is for (default: the administrator)")
     .option("--ttl <DURATION>", "lifetime of the token: 90s, 15m, 1h, at most 30d", "1h")

@@ -6,9 +6,9 @@
  */
 import type { GrpcSessions } from "./grpc-sessions.ts";
 
-export { type CiToken, CiTokenError, CiTokenFileError, ciToken } from "./ci-token.ts";
+export { CiTokenError, CiTokenFileError, ciToken } from "./ci-token.ts";
 export { fileToken } from "./file-token.ts";
-export { type LockAttempt, tryLock } from "./lock-file.ts";
+export { tryLock } from "./lock-file.ts";
 export { lockProfile, profileServer, profileToken } from "./profile-token.ts";
 export {
   defaultProfile,
@@ -16,8 +16,6 @@ export {
   isSameServer,
   type Profile,
   ProfileError,
-  profileFile,
-  profileNames,
   readProfile,
   removeProfile,
   type SignInProvider,

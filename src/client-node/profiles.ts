@@ -2,7 +2,7 @@
  * Profiles: where somebody signed in, and the tokens received. Each is a file with mode 0600,
  * `$XDG_CONFIG_HOME/platform/profiles/NAME.json`; on Windows below `%APPDATA%`.
  */
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -43,22 +43,21 @@ export function isSameServer(a: string, b: string): boolean {
   return first !== false && first === second;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The file of a profile. Errors: InvalidProfileError if the name cannot be that of a file. */
-export function profileFile(name: string, env: Environment = process.env): string {
+export function profileFile(name: string): string {
   if (!/^[A-Za-z0-9][\w.@-]{0,63}$/.test(name))
     throw new InvalidProfileError(
       `a profile has a name of letters, digits and _.@-, at most 64, not ${JSON.stringify(name.slice(0, 100))}`,
     );
-  return join(profilesFolder(env), `${name}.json`);
+  const configuration = process.env.XDG_CONFIG_HOME || process.env.APPDATA || join(homedir(), ".config");
+  return join(configuration, "platform", "profiles", `${name}.json`);
 }
 
 /**
  * Reads a profile; undefined if there is none. A file that others may read gets mode 0600. Errors: InvalidProfileError.
  */
-export async function readProfile(name: string, env?: Environment): Promise<Profile | undefined> {
-  const file = profileFile(name, env);
+export async function readProfile(name: string): Promise<Profile | undefined> {
+  const file = profileFile(name);
   let text: string;
   try {
     text = await readFile(file, "utf8");
@@ -81,8 +80,8 @@ async function keepPrivate(file: string): Promise<void> {
 }
 
 /** Writes a profile at once: a reader sees the old file or the new one. */
-export async function writeProfile(name: string, profile: Profile, env?: Environment): Promise<void> {
-  const file = profileFile(name, env);
+export async function writeProfile(name: string, profile: Profile): Promise<void> {
+  const file = profileFile(name);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const temporary = `${file}.${process.pid}.tmp`;
   await writeFile(temporary, `${JSON.stringify(profile, undefined, 2)}\n`, { mode: 0o600, flush: true });
@@ -90,22 +89,8 @@ export async function writeProfile(name: string, profile: Profile, env?: Environ
 }
 
 /** Removes a profile, if there is one. */
-export async function removeProfile(name: string, env?: Environment): Promise<void> {
-  await rm(profileFile(name, env), { force: true });
-}
-
-/** The names of all profiles, in order. */
-export async function profileNames(env: Environment = process.env): Promise<readonly string[]> {
-  const files = await readdir(profilesFolder(env)).catch(() => []);
-  return files
-    .filter((file) => file.endsWith(".json"))
-    .map((file) => file.slice(0, -".json".length))
-    .sort();
-}
-
-function profilesFolder(env: Environment): string {
-  const configuration = env.XDG_CONFIG_HOME || env.APPDATA || join(homedir(), ".config");
-  return join(configuration, "platform", "profiles");
+export async function removeProfile(name: string): Promise<void> {
+  await rm(profileFile(name), { force: true });
 }
 
 function parsed(text: string): Profile | undefined {

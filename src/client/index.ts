@@ -8,16 +8,14 @@
 export { PlatformError } from "./errors.ts";
 export { methodName } from "./method-name.ts";
 export { isUntrusted, networkReason, reasonOf } from "./network.ts";
-export type { RetryOptions } from "./retry.ts";
 export { isSendable, sendableTokens, staticToken, type TokenRequest, type TokenSource } from "./token.ts";
 export { claimsOf } from "./token-claims.ts";
-export { type ExchangedTokenOptions, exchangedToken, renewalMs } from "./tokens/exchanged.ts";
+export { exchangedToken, renewalMs } from "./tokens/exchanged.ts";
 export {
   type ExchangedToken,
   type ExchangeRequest,
   exchangeToken,
   refreshToken,
   revokeToken,
-  type StsOptions,
 } from "./tokens/sts.ts";
 export { createPlatformTransport, type TransportFactory, type TransportOptions } from "./transport.ts";

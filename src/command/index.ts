@@ -1,4 +1,6 @@
-/** command: what all commands have in common: how they fail, how they are stopped, and how they show progress. */
+/** command: what all commands have in common: how they read options and files, fail, are stopped, and show progress. */
 export { CommandFailure } from "./failure.ts";
 export { ProgressLine } from "./progress.ts";
+export { readInput } from "./read-input.ts";
 export { stopSignal } from "./stop-signal.ts";
+export { wholeNumber } from "./whole-number.ts";

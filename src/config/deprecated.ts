@@ -1,5 +1,5 @@
 /** The settings that others replace. They are accepted until the next release, with a warning. */
-import type { Config } from "./values.ts";
+import type { Config } from "./settings.ts";
 import { parseListen, parseSwitch } from "./values.ts";
 
 /** A setting that others replace. */

@@ -1,5 +1,5 @@
 /** The settings of a stand-in for tests: a server that keeps nothing, and that can be made predictable. */
-import { type Config, parseCount, parseSwitch, parseTime } from "./values.ts";
+import type { Config } from "./settings.ts";
 
 /** The settings that only a stand-in has. */
 export const standInOnly = ["seed", "clock", "uidSeed", "readyFile"] as const satisfies readonly (keyof Config)[];
@@ -9,39 +9,6 @@ export const memoryDatabase = "sqlite::memory:";
 
 /** `iss` of a stand-in whose uids are seeded: uids of users are derived from it, and its port is any free one. */
 const fixedIssuer = "http://platform.localhost";
-
-/** The settings of a stand-in, for the table of settings. */
-export const ephemeralSettings = {
-  ephemeral: {
-    help: "run a stand-in for tests: everything in memory, at any free port, without rate limits; see docs/contract-testing.md",
-    default: "false",
-    parse: parseSwitch,
-  },
-  seed: {
-    help: "with --ephemeral, documents to apply before the first call, as `platform apply -f` takes them",
-    placeholder: "FILE",
-    default: undefined,
-    parse: (path: string) => path,
-  },
-  clock: {
-    help: "with --ephemeral, the time at which the server's clock stands still: 2026-01-01T00:00:00Z",
-    placeholder: "TIME",
-    default: undefined,
-    parse: parseTime,
-  },
-  uidSeed: {
-    help: "with --ephemeral, makes uids predictable: the same calls get the same uids",
-    placeholder: "NUMBER",
-    default: undefined,
-    parse: parseCount(0, 999_999_999),
-  },
-  readyFile: {
-    help: "with --ephemeral, file to write the base URL, the administrator's token and the root group to, as JSON, once it takes calls",
-    placeholder: "FILE",
-    default: undefined,
-    parse: (path: string) => path,
-  },
-} as const;
 
 /** The texts of other settings that `--ephemeral` stands for, unless they are given. */
 export function ephemeralDefaults(hasUidSeed: boolean): Readonly<Partial<Record<keyof Config, string>>> {

@@ -13,22 +13,19 @@ export {
   type ConfigSources,
   flagOf,
   type GivenSetting,
-  type ReadSettings,
   readConfig,
   readSettings,
   type SettingName,
   type SettingProblem,
   variableOf,
 } from "./read.ts";
-export { type Setting, settings } from "./settings.ts";
+export { type Config, settings } from "./settings.ts";
 export {
-  type Config,
   defaultAdminListen,
   type JsonSchema,
   type ListenAddress,
   parseCount,
   parseKey,
-  type RegistryCredentials,
   readSecret,
   type TermsDocument,
   withoutPasswords,

@@ -7,8 +7,8 @@ import { isIP } from "node:net";
 import { suggestion } from "../did-you-mean.ts";
 import { type DeprecatedName, type DeprecatedSetting, deprecatedSettings } from "./deprecated.ts";
 import { ephemeralDefaults, ephemeralProblems } from "./ephemeral.ts";
-import { settings } from "./settings.ts";
-import type { Config, ListenAddress } from "./values.ts";
+import { type Config, settings } from "./settings.ts";
+import type { ListenAddress } from "./values.ts";
 
 /** A value that cannot be used; the message names its flag, variable or file. */
 export class ConfigError extends Error {}

@@ -2,31 +2,26 @@
 import { availableParallelism } from "node:os";
 import { logFormats, logLevels } from "../log.ts";
 import { isUid } from "../uid.ts";
-import { connectionSettings } from "./connection-settings.ts";
-import { ephemeralSettings } from "./ephemeral.ts";
+import { connectionSettings } from "./connections.ts";
 import { parseConsoleIssuers, parseReservedClients } from "./issuers.ts";
-import { secretKeySetting, signingKeySetting } from "./keys.ts";
+import { aChoice, aDuration, aFile, aKey, aNumber, aRate, aSize, aSwitch, aUrl, onOrOff } from "./kinds.ts";
 import {
-  type Config,
   defaultAdminListen,
   oneOf,
   type Parser,
-  parseBaseUrl,
-  parseBytes,
   parseChoice,
   parseCount,
   parseCredentials,
   parseDays,
   parseDuration,
-  parseKey,
   parseListen,
   parseListenOrOff,
   parseNames,
   parseQuotas,
-  parseRate,
   parseRatio,
-  parseSwitch,
+  parseSecretKeys,
   parseTermsDocuments,
+  parseTime,
   readSecret,
 } from "./values.ts";
 
@@ -45,16 +40,8 @@ export interface Setting<T> {
   readonly parse: Parser<T>;
 }
 
-const aUrl = { placeholder: "URL", default: undefined, parse: parseBaseUrl } as const;
-const aFile = { placeholder: "FILE", default: undefined, parse: (path: string) => path } as const;
-const aKey = { placeholder: "HEX", default: undefined, isSecret: true, parse: parseKey } as const;
-const aSwitch = { default: "false", parse: parseSwitch } as const;
-const aRate = (byDefault: string) =>
-  ({ placeholder: "RATE[/BURST]|off", default: byDefault, isReloadable: true, parse: parseRate }) as const;
-const onOrOff = { placeholder: "on|off", default: "on", parse: parseChoice("on", "off") } as const;
-
 /** The settings, in the order `--help` prints them. */
-export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
+const table = {
   listen: {
     help: "address to listen on; a port alone listens on 127.0.0.1",
     placeholder: "HOST:PORT",
@@ -69,21 +56,20 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   databaseWait: {
     help: "how long to wait at the start for a PostgreSQL server that cannot be reached: 90s, 5m, 1h",
-    placeholder: "DURATION",
-    default: "60s",
-    parse: parseDuration,
+    ...aDuration("60s"),
   },
+  /** An empty database always gets its tables. */
   autoMigrate: {
     help: "whether a start applies pending migrations: auto (on SQLite, which has one server), on, off",
-    placeholder: "auto|on|off",
-    default: "auto",
-    parse: parseChoice("auto", "on", "off"),
+    ...aChoice("auto", "auto", "on", "off"),
   },
+  /** Without a trailing slash; undefined: derived from `listen`. */
   baseUrl: { help: "URL at which clients reach the server", ...aUrl },
   issuer: {
     help: "issuer of the platform's own tokens, fixed when the database is initialised (default: the base URL)",
     ...aUrl,
   },
+  /** Undefined: the token is printed on a terminal. */
   initTokenFile: {
     help: "file to write the first administrator's token to, when the start initialises the database",
     ...aFile,
@@ -97,14 +83,11 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   tlsClientAuth: {
     help: "with --tls-client-ca, whether clients without a certificate are refused: required, or optional",
-    placeholder: "required|optional",
-    default: "required",
-    parse: parseChoice("required", "optional"),
+    ...aChoice("required", "required", "optional"),
   },
   tlsClientIdentities: {
     help: "with --tls-client-ca, whether a certificate stands for a bearer token in calls without one: on or off",
-    ...onOrOff,
-    default: "off",
+    ...onOrOff("off"),
   },
   serviceHost: {
     help: "host part of error domains and resource types",
@@ -112,19 +95,29 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: "platform.internal",
     parse: oneOf(/^[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?$/, "a host name"),
   },
+  /** For servers without a common database. */
   pageTokenKey: {
     help: "key that encrypts page tokens, 64 hex digits (default: a key stored in the database)",
     ...aKey,
   },
-  secretKey: secretKeySetting,
-  signingKey: signingKeySetting,
+  /** The keys of secrets in the database. The first seals, all open. */
+  secretKey: {
+    help: "key that encrypts secrets in the database, 64 hex digits, or `database` for the one stored in it; others, separated by commas, only decrypt",
+    placeholder: "HEX[,HEX]",
+    default: "database",
+    isSecret: true,
+    parse: parseSecretKeys,
+  },
+  signingKey: {
+    help: "file of the keys that sign the platform's own tokens, in PEM or as JSON Web Keys, or its content; the first signs (default: keys stored in the database)",
+    isSecret: true,
+    ...aFile,
+  },
   allowLoopbackIssuers: { help: "accept token issuers at http://localhost (for tests)", ...aSwitch },
   maxPatterns: {
     help: "maximum number of patterns in the identities of an organisation",
-    placeholder: "NUMBER",
-    default: "200",
     isReloadable: true,
-    parse: parseCount(0, 99_999),
+    ...aNumber("200", 0, 99_999),
   },
   reservedClients: {
     help: "identity providers that alone sign users of a client in for the first time, where several have its issuer and id",
@@ -135,18 +128,20 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   allowLoopbackSinks: { help: "send events to sinks at http://localhost (for tests and trials)", ...aSwitch },
   openRootGroups: { help: "allow every root-level identity to create root groups", ...aSwitch },
+  /** Undefined: documents with neutral names. */
   termsDocuments: {
     help: "legal documents that groups can accept: a JSON list of {id, label, url}, or a file with one",
     placeholder: "JSON|FILE",
     default: undefined,
     parse: parseTermsDocuments,
   },
+  /** Empty: CORS is off. */
   corsOrigins: {
     help: "origins that may call from a browser, comma-separated",
     placeholder: "LIST",
     default: "",
     isReloadable: true,
-    parse: (value) => value.split(",").flatMap((origin) => origin.trim() || []),
+    parse: (value): readonly string[] => value.split(",").flatMap((origin) => origin.trim() || []),
   },
   auditRetentionDays: {
     help: "days to keep the audit log (default: 400; forever in databases that were initialised before there was a default)",
@@ -162,13 +157,16 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   adminListen: {
     help: `address that answers /livez, /readyz, /metrics and /debug however busy the server is, or off (default: ${defaultAdminListen.host}:${defaultAdminListen.port}, if it is free)`,
-    ...{ placeholder: "HOST:PORT|off", default: undefined, parse: parseListenOrOff },
+    placeholder: "HOST:PORT|off",
+    default: undefined,
+    parse: parseListenOrOff,
   },
   adminDebug: {
     help: "who gets heap snapshots and CPU profiles there: loopback clients of a loopback address, off for nobody, on for everybody",
-    ...{ placeholder: "off|loopback|on", default: "loopback", parse: parseChoice("off", "loopback", "on") },
+    ...aChoice("loopback", "off", "loopback", "on"),
   },
-  metrics: { help: "metrics in the Prometheus format, at the admin address: on or off", ...onOrOff },
+  metrics: { help: "metrics in the Prometheus format, at the admin address: on or off", ...onOrOff("on") },
+  /** Undefined: as the server is probed. */
   drainDelay: {
     help: "how long a stopping server continues to serve, unready, until balancers have left, and then how long idle connections stay open; auto: 5s if it was probed lately, else 0",
     placeholder: "DURATION|auto",
@@ -206,44 +204,34 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: undefined,
     parse: parseCredentials,
   },
-  registrySboms: { help: "import the bills of materials that a registry has of its images", ...onOrOff },
+  registrySboms: { help: "import the bills of materials that a registry has of its images", ...onOrOff("on") },
   maxRequestBytes: {
     help: "maximum size of a request body or message, in bytes, before and after decompression",
-    placeholder: "BYTES",
-    default: "1048576",
-    parse: parseBytes(16 * 1024, 64 * 1024 * 1024),
+    ...aSize("1048576", 16 * 1024, 64 * 1024 * 1024),
   },
   maxUrlBytes: {
     help: "maximum length of the URL of a REST request, in bytes",
-    placeholder: "BYTES",
-    default: "8192",
-    parse: parseBytes(1024, 1024 * 1024),
+    ...aSize("8192", 1024, 1024 * 1024),
   },
   maxHeaderBytes: {
     help: "maximum size of the header fields of a request, in bytes, including its URL",
-    placeholder: "BYTES",
-    default: "16384",
-    parse: parseBytes(4096, 1024 * 1024),
+    ...aSize("16384", 4096, 1024 * 1024),
   },
   maxPendingBodyBytes: {
     help: "maximum memory for request bodies that are being received, in bytes; one connection may use an eighth of it",
-    placeholder: "BYTES",
-    default: "67108864",
-    parse: parseBytes(1024 * 1024, 999_999_999),
+    ...aSize("67108864", 1024 * 1024, 999_999_999),
   },
   http2: {
     help: "HTTP/2 implementation: own, or node for that of Node.js",
-    placeholder: "own|node",
-    default: "own",
-    parse: parseChoice("own", "node"),
+    ...aChoice("own", "own", "node"),
   },
-  fastPath: { help: "fast path for unary calls: on or off", ...onOrOff },
+  fastPath: { help: "fast path for unary calls: on or off", ...onOrOff("on") },
   generatedCode: {
     help: "codecs generated for each message type: on, or off for those of the protobuf library",
-    ...onOrOff,
+    ...onOrOff("on"),
   },
-  gcTuning: { help: "garbage collection tuned for short pauses: on or off", ...onOrOff },
-  pages: { help: "front page, API reference and OpenAPI documents: on or off", ...onOrOff },
+  gcTuning: { help: "garbage collection tuned for short pauses: on or off", ...onOrOff("on") },
+  pages: { help: "front page, API reference and OpenAPI documents: on or off", ...onOrOff("on") },
   consoleIssuers: {
     help: "OpenID providers to sign in with at the console, each with the id of the console's client there and, if there are several, the uid of the identity provider",
     placeholder: "URL=CLIENT_ID[=PROVIDER_UID],…",
@@ -257,6 +245,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     isReloadable: true,
     parse: parseCount(1, 10_000_000),
   },
+  /** By kind; a kind that is absent is unlimited. */
   quotas: {
     help: "how much an organisation can have: groups=100,repos=unlimited; others keep their defaults, see docs/limits.md",
     placeholder: "LIST",
@@ -272,43 +261,32 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: "rate limit of requests without a token that is known to be valid, for each address",
     ...aRate("500/10000"),
   },
+  /** Calls that are answered at once do not count. */
   maxCalls: {
     help: "maximum number of calls under way; those beyond it are refused as UNAVAILABLE",
-    placeholder: "NUMBER",
-    default: "2000",
     isReloadable: true,
-    parse: parseCount(1, 1_000_000),
+    ...aNumber("2000", 1, 1_000_000),
   },
   maxQueueDelay: {
     help: "how long requests may wait for their turn; while one has waited longer, new ones are refused as UNAVAILABLE",
-    placeholder: "DURATION",
-    default: "1s",
     isReloadable: true,
-    parse: parseDuration,
+    ...aDuration("1s"),
   },
   maxLongQueries: {
     help: "maximum number of long list queries at once: reader threads on SQLite, connections (up to a quarter) on PostgreSQL; 0 runs them like any other (default: the number of cores)",
-    placeholder: "NUMBER",
-    default: String(availableParallelism()),
-    parse: parseCount(0, 64),
+    ...aNumber(String(availableParallelism()), 0, 64),
   },
   databaseConnections: {
     help: "maximum number of connections of a process to PostgreSQL (default: 16 and 4 for each core, up to 48)",
-    placeholder: "NUMBER",
-    default: String(Math.min(48, 16 + 4 * availableParallelism())),
-    parse: parseCount(8, 1000),
+    ...aNumber(String(Math.min(48, 16 + 4 * availableParallelism())), 8, 1000),
   },
   databaseQueue: {
     help: "maximum number of calls that wait for a connection to PostgreSQL; those beyond it are refused as UNAVAILABLE",
-    placeholder: "NUMBER",
-    default: "1000",
-    parse: parseCount(0, 1_000_000),
+    ...aNumber("1000", 0, 1_000_000),
   },
   databaseQueueWait: {
     help: "how long a call may wait for a connection to PostgreSQL before it is refused as UNAVAILABLE",
-    placeholder: "DURATION",
-    default: "2s",
-    parse: parseDuration,
+    ...aDuration("2s"),
   },
   databasePreparedStatements: {
     help: "whether statements stay prepared on connections to PostgreSQL: on, off, or auto: unless a pooler stands before it; on behind PgBouncer only if it keeps them (max_prepared_statements)",
@@ -331,10 +309,8 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   slowCall: {
     help: "how long a call may take before the log says where its time went; 0 for never",
-    placeholder: "DURATION",
-    default: "1s",
     isReloadable: true,
-    parse: parseDuration,
+    ...aDuration("1s"),
   },
   otlpEndpoint: { help: "collector to send traces to by OTLP over HTTP (default: none)", ...aUrl },
   traceSampling: {
@@ -344,5 +320,40 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: parseRatio,
   },
   traceBaggage: { help: "members of baggage that are passed on", placeholder: "LIST", default: "", parse: parseNames },
-  ...ephemeralSettings,
+  ephemeral: {
+    help: "run a stand-in for tests: everything in memory, at any free port, without rate limits; see docs/contract-testing.md",
+    ...aSwitch,
+  },
+  seed: {
+    help: "with --ephemeral, documents to apply before the first call, as `platform apply -f` takes them",
+    ...aFile,
+  },
+  /** In milliseconds since 1970; undefined: it goes. */
+  clock: {
+    help: "with --ephemeral, the time at which the server's clock stands still: 2026-01-01T00:00:00Z",
+    placeholder: "TIME",
+    default: undefined,
+    parse: parseTime,
+  },
+  /** Undefined: uids are random. */
+  uidSeed: {
+    help: "with --ephemeral, makes uids predictable: the same calls get the same uids",
+    ...aNumber(undefined, 0, 999_999_999),
+  },
+  readyFile: {
+    help: "with --ephemeral, file to write the base URL, the administrator's token and the root group to, as JSON, once it takes calls",
+    ...aFile,
+  },
+} satisfies Readonly<Record<string, Setting<unknown>>>;
+
+type Values<Table extends Readonly<Record<string, Setting<unknown>>>> = {
+  readonly [Name in keyof Table]:
+    | ReturnType<Table[Name]["parse"]>
+    | (Table[Name]["default"] extends undefined ? undefined : never);
 };
+
+/** The values of all settings. Times are in milliseconds unless the name says otherwise. */
+export interface Config extends Values<typeof table> {}
+
+/** The settings, by name. */
+export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> } = table;

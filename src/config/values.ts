@@ -3,12 +3,8 @@
  * the setting.
  */
 import { readFileSync } from "node:fs";
-import type { LogFormat, LogLevel } from "../log.ts";
 import { defaultQuotas } from "../quotas.ts";
 import type { Rate } from "../token-buckets.ts";
-import type { ConnectionConfig } from "./connections.ts";
-import type { ConsoleIssuer, ReservedClient } from "./issuers.ts";
-import type { SecretKey } from "./keys.ts";
 
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -37,139 +33,6 @@ export interface ListenAddress {
   readonly port: number;
   /** The descriptor of a socket that listens at this address already. */
   readonly socket?: number | undefined;
-}
-
-/** All settings. Times are in milliseconds unless the name says otherwise. */
-export interface Config extends ConnectionConfig {
-  readonly listen: ListenAddress;
-  /** `sqlite:<path>` or `postgres://…`. */
-  readonly database: string;
-  /** How long a start waits for a database that cannot be reached. */
-  readonly databaseWait: number;
-  /** Whether a start applies pending migrations; auto: on SQLite. An empty database always gets its tables. */
-  readonly autoMigrate: "auto" | "on" | "off";
-  /** Where clients reach the server, without a trailing slash; undefined: derived from `listen`. */
-  readonly baseUrl: string | undefined;
-  /** `iss` of the platform's own tokens; used when a database is initialised, kept there afterwards. */
-  readonly issuer: string | undefined;
-  /**
-   * File for the first administrator's token, if a start initialises the database; undefined: it is printed on a
-   * terminal.
-   */
-  readonly initTokenFile: string | undefined;
-  readonly tlsCert: string | undefined;
-  readonly tlsKey: string | undefined;
-  /** Undefined: clients are not asked for certificates. */
-  readonly tlsClientCa: string | undefined;
-  readonly tlsClientAuth: "required" | "optional";
-  readonly tlsClientIdentities: "on" | "off";
-  /** Host part of `ErrorInfo.domain` and of resource types. */
-  readonly serviceHost: string;
-  /** 32 bytes that seal page tokens, for servers without a common database; undefined: the database's own key. */
-  readonly pageTokenKey: Buffer | undefined;
-  /** Keys of 32 bytes for secrets in the database, or the one that is stored in it. The first seals, all open. */
-  readonly secretKey: readonly SecretKey[];
-  /** A file of keys that sign the platform's own tokens, or its content; undefined: keys stored in the database. */
-  readonly signingKey: string | undefined;
-  readonly allowLoopbackIssuers: boolean;
-  /** Maximum number of patterns in the identities of an organisation. */
-  readonly maxPatterns: number;
-  /** The clients of issuers at which only one identity provider signs users in for the first time. */
-  readonly reservedClients: readonly ReservedClient[];
-  /** Whether events may be sent to sinks on a loopback host, also by http. */
-  readonly allowLoopbackSinks: boolean;
-  readonly openRootGroups: boolean;
-  /** The documents that groups can accept; undefined: documents with neutral names. */
-  readonly termsDocuments: readonly TermsDocument[] | undefined;
-  /** Origins that may call from a browser; empty: CORS is off. */
-  readonly corsOrigins: readonly string[];
-  /** How long the audit log is kept; undefined: forever. */
-  readonly auditRetentionDays: number | undefined;
-  /** How long events and their deliveries are kept. */
-  readonly eventRetentionDays: number;
-  /** Address of the admin listener; undefined: {@link defaultAdminListen}, if it is free. */
-  readonly adminListen: ListenAddress | "off" | undefined;
-  /** Who gets heap snapshots and CPU profiles there: nobody, loopback peers of a loopback address, everybody. */
-  readonly adminDebug: "off" | "loopback" | "on";
-  /** Whether calls and resources are measured, for `/metrics` there. */
-  readonly metrics: "on" | "off";
-  /** How long a server that stops goes on serving, so that balancers leave it; undefined: as it is probed. */
-  readonly drainDelay: number | undefined;
-  /** How many processes serve. */
-  readonly workers: number;
-  /** Registry whose notifications are accepted; undefined: none are. */
-  readonly registryUrl: string | undefined;
-  /** uid of the group that holds its repos. */
-  readonly registryGroup: string | undefined;
-  /** Bearer token of its notifications. */
-  readonly registrySecret: string | undefined;
-  /** Credentials for reading it; undefined: it is read without any. */
-  readonly registryCredentials: RegistryCredentials | undefined;
-  readonly registrySboms: "on" | "off";
-  /** Maximum size of a request's body or message, in bytes, before and after decompression. */
-  readonly maxRequestBytes: number;
-  /** Maximum length of a REST request's URL, in bytes. */
-  readonly maxUrlBytes: number;
-  /** Maximum size of a request's header fields and URL, in bytes. */
-  readonly maxHeaderBytes: number;
-  /** Maximum size of all request bodies under way, in bytes; of one connection, an eighth of it or one body. */
-  readonly maxPendingBodyBytes: number;
-  /** The HTTP/2 implementation: this program's or Node's. */
-  readonly http2: "own" | "node";
-  /** Whether plain unary calls take the fast path. */
-  readonly fastPath: "on" | "off";
-  /** Whether codecs are generated for each message type; off: those of the protobuf library are used. */
-  readonly generatedCode: "on" | "off";
-  /** Whether garbage collection is tuned for short pauses; off: V8's defaults. */
-  readonly gcTuning: "on" | "off";
-  /** Whether the front page, the API reference and the OpenAPI documents are served. */
-  readonly pages: "on" | "off";
-  /** The OpenID providers that the console offers for signing in; with none, it takes tokens only. */
-  readonly consoleIssuers: readonly ConsoleIssuer[];
-  /** The most items of a list that v1 answers whole. */
-  readonly v1MaxListItems: number;
-  /** How much an organisation can have, by kind; a kind that is absent is unlimited. */
-  readonly quotas: Readonly<Record<string, number>>;
-  /** How often a caller may make calls that read one resource, list, or write; undefined: as often as it likes. */
-  readonly rateLimitRead: Rate | undefined;
-  readonly rateLimitList: Rate | undefined;
-  readonly rateLimitWrite: Rate | undefined;
-  /** The same for token exchanges, and for all requests without a token that is known to be valid, by address. */
-  readonly rateLimitExchange: Rate | undefined;
-  readonly rateLimitAddress: Rate | undefined;
-  /** The most calls under way; those that are answered at once do not count. */
-  readonly maxCalls: number;
-  /** How long a request may wait for its turn before new ones are refused. */
-  readonly maxQueueDelay: number;
-  /** How many lists that may read many rows run at once, beside the event loop; 0: on it. */
-  readonly maxLongQueries: number;
-  /** The most connections of a process to PostgreSQL. */
-  readonly databaseConnections: number;
-  /** How many transactions may wait for one, and for how long. */
-  readonly databaseQueue: number;
-  readonly databaseQueueWait: number;
-  /** Whether statements stay prepared on PostgreSQL between transactions. */
-  readonly databasePreparedStatements: "auto" | "on" | "off";
-  readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
-  /** How long a call may take before it is logged as slow; 0: none is. */
-  readonly slowCall: number;
-  /** Base URL of the collector of traces; undefined: nothing is traced. */
-  readonly otlpEndpoint: string | undefined;
-  /** The share of calls that are traced without a caller who says so, 0 to 1. */
-  readonly traceSampling: number;
-  /** Names of the members of `baggage` that calls pass on; empty: none are. */
-  readonly traceBaggage: readonly string[];
-  /** Whether this is a stand-in for tests, which keeps nothing and takes faults by header. */
-  readonly ephemeral: boolean;
-  /** File or folder of documents that a stand-in applies before the first call. */
-  readonly seed: string | undefined;
-  /** Where the clock of a stand-in stands still, in milliseconds since 1970; undefined: it goes. */
-  readonly clock: number | undefined;
-  /** Undefined: uids are random. */
-  readonly uidSeed: number | undefined;
-  /** File for the base URL and the token of a stand-in. */
-  readonly readyFile: string | undefined;
 }
 
 /** A text whose URLs have no password, also not as a parameter. It may lose more than the password. */
@@ -269,10 +132,6 @@ export function parseDays(value: string): number {
 }
 parseDays.schema = { type: "integer", minimum: 1, maximum: 99_999 };
 
-export function parseBytes(least: number, most: number): Parser<number> {
-  return parseCount(least, most, "a number of bytes");
-}
-
 export function parseCount(least: number, most: number, meaning = "a number"): Parser<number> {
   const parse = (value: string) => {
     const count = /^[0-9]{1,15}$/.test(value) ? Number(value) : -1;
@@ -299,6 +158,17 @@ export function parseKey(value: string): Buffer {
   return Buffer.from(oneOf(/^[0-9a-fA-F]{64}$/, "64 hex digits")(value), "hex");
 }
 parseKey.schema = { type: "string", pattern: "^[0-9a-fA-F]{64}$" };
+
+const secretKey = " *(database|[0-9a-fA-F]{64}) *";
+const secretKeys = `^${secretKey}(,${secretKey})*$`;
+
+/** Parses keys of 32 bytes, or `database` for the one stored there, separated by commas. */
+export function parseSecretKeys(value: string): readonly (Buffer | "database")[] {
+  if (!new RegExp(secretKeys).test(value))
+    throw new Error("must be 64 hex digits, or database, or several of these separated by commas");
+  return value.split(",").map((key) => (key.trim() === "database" ? "database" : Buffer.from(key.trim(), "hex")));
+}
+parseSecretKeys.schema = { type: "string", pattern: secretKeys };
 
 export function parseTermsDocuments(value: string): readonly TermsDocument[] {
   const list: unknown = JSON.parse(value.trimStart().startsWith("[") ? value : readFileSync(value, "utf8"));

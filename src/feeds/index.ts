@@ -26,12 +26,11 @@
 export { type Distribution, type PackageAdvisories, parseDistribution, readAdvisories } from "./formats/advisories.ts";
 export { isArtifactDocument, maxDocumentBytes, readArtifactDocument } from "./formats/artifact-document.ts";
 export type { ArtifactRecord } from "./formats/artifact-record.ts";
-export { type Product, type ProductCycle, readProduct } from "./formats/end-of-life.ts";
+export { readProduct } from "./formats/end-of-life.ts";
 export { readOsv } from "./formats/osv.ts";
-export type { ListedPackage, Sbom } from "./formats/sbom/packages.ts";
+export type { ListedPackage } from "./formats/sbom/packages.ts";
 export { readSbomOnThread } from "./formats/sbom/read-on-thread.ts";
 export { readSbom } from "./formats/sbom/sbom.ts";
-export type { VulnFinding, VulnScan } from "./formats/scans/scan.ts";
 export { readVulnReport } from "./formats/scans/vuln-report.ts";
 export { ImportReport, type ImportSummary, summaryText } from "./import/report.ts";
 export {
@@ -44,19 +43,18 @@ export {
 } from "./import/run.ts";
 export type { Unread } from "./records/fields.ts";
 export { parseRecords } from "./records/parse.ts";
+export type { ReadNotes } from "./records/read-each.ts";
+export { RegistryFailure, RegistryRefusal } from "./registries/oci/errors.ts";
+export { isDigest, isManifestType } from "./registries/oci/manifest.ts";
 export {
   type ContainerRegistry,
-  isDigest,
-  isManifestType,
   isRepositoryName,
   isTagName,
   openRegistry,
-  RegistryFailure,
   type RegistryImage,
   type RegistryOptions,
-  RegistryRefusal,
-  type SbomDocument,
-} from "./registries/oci/index.ts";
+} from "./registries/oci/registry.ts";
+export type { SbomDocument } from "./registries/oci/sboms.ts";
 export { openPackages } from "./registries/packages.ts";
 export type { FeedFile, FeedOptions } from "./source/feed.ts";
 export { openFeed } from "./source/open.ts";

@@ -7,71 +7,49 @@ import type { Candidate, ValuePlace } from "./completion/place.ts";
 
 export type { Candidate, ValuePlace } from "./completion/place.ts";
 
-/** A command: its name, its summary, and how to load it. `args`: all arguments, which decide the options of some. */
+/** The module of a command. */
+interface CommandModule {
+  /** @param args all arguments, which decide the options of some commands. */
+  makeCommand(args: readonly string[]): Command | Promise<Command>;
+}
+
+/** A command: its name, its summary, and how to load its module. */
 export type CommandEntry = readonly [
   name: string,
   summary: string,
-  load: (args: readonly string[]) => Promise<Command>,
+  load: (args: readonly string[]) => Promise<CommandModule>,
 ];
 
 /** The commands that call a server, in the order of `platform --help`. */
 export const remoteCommands: readonly CommandEntry[] = [
-  ["get", "print resources by uid or name", async () => (await import("./resources/get.ts")).getCommand()],
-  [
-    "list",
-    "print the resources of a kind, filtered and in order",
-    async (args) => (await import("./resources/list.ts")).listCommand(args),
-  ],
-  ["create", "create a resource", async () => (await import("./resources/create.ts")).createCommand()],
-  ["update", "change a resource", async () => (await import("./resources/update.ts")).updateCommand()],
-  ["delete", "delete resources", async () => (await import("./resources/delete.ts")).deleteCommand()],
-  ["wait", "wait until a resource is as it should be", async () => (await import("./wait/command.ts")).waitCommand()],
-  [
-    "call",
-    "call any method, of any version of the API",
-    async () => (await import("./resources/method.ts")).callCommand(),
-  ],
-  [
-    "resources",
-    "list the resources and their methods",
-    async () => (await import("./resources/catalog.ts")).resourcesCommand(),
-  ],
-  [
-    "apply",
-    "create and update resources as documents describe them",
-    async () => (await import("./apply/command.ts")).applyCommand(),
-  ],
+  ["get", "print resources by uid or name", () => import("./resources/get.ts")],
+  ["list", "print the resources of a kind, filtered and in order", () => import("./resources/list.ts")],
+  ["create", "create a resource", () => import("./resources/create.ts")],
+  ["update", "change a resource", () => import("./resources/update.ts")],
+  ["delete", "delete resources", () => import("./resources/delete.ts")],
+  ["wait", "wait until a resource is as it should be", () => import("./wait/command.ts")],
+  ["call", "call any method, of any version of the API", () => import("./resources/method.ts")],
+  ["resources", "list the resources and their methods", () => import("./resources/catalog.ts")],
+  ["apply", "create and update resources as documents describe them", () => import("./apply/command.ts")],
   [
     "diff",
     "print what an apply of documents would change",
-    async () => (await import("./apply/command.ts")).diffCommand(),
+    async () => ({ makeCommand: (await import("./apply/command.ts")).makeDiffCommand }),
   ],
-  [
-    "contract",
-    "check that a server speaks the contract",
-    async () => (await import("./contract-check/command.ts")).contractCommand(),
-  ],
-  [
-    "record",
-    "record the answers of a server, as a proxy before it",
-    async () => (await import("./recording/record.ts")).recordCommand(),
-  ],
+  ["contract", "check that a server speaks the contract", () => import("./contract-check/command.ts")],
+  ["record", "record the answers of a server, as a proxy before it", () => import("./recording/record.ts")],
 ];
 
 /** The commands about who calls servers. */
 export const signInCommands: readonly CommandEntry[] = [
-  ["login", "sign in to a server", async () => (await import("./sign-in/login.ts")).loginCommand()],
-  ["logout", "end the session of a sign-in", async () => (await import("./sign-in/logout.ts")).logoutCommand()],
-  [
-    "whoami",
-    "print who you are there, and what you may do",
-    async () => (await import("./sign-in/whoami.ts")).whoamiCommand(),
-  ],
+  ["login", "sign in to a server", () => import("./sign-in/login.ts")],
+  ["logout", "end the session of a sign-in", () => import("./sign-in/logout.ts")],
+  ["whoami", "print who you are there, and what you may do", () => import("./sign-in/whoami.ts")],
 ];
 
 /** `platform token --print`. */
-export async function printTokenCommand(): Promise<Command> {
-  return (await import("./sign-in/token.ts")).printTokenCommand();
+export function printTokenCommand(): Promise<CommandModule> {
+  return import("./sign-in/token.ts");
 }
 
 /** Adds the options that choose a server: `--server`, `--profile`. */
@@ -86,12 +64,12 @@ export async function chosenServer(command: Command): Promise<string | undefined
 
 /** `platform export documents`. */
 export async function exportDocumentsCommand(): Promise<Command> {
-  return (await import("./resources/export.ts")).exportDocumentsCommand();
+  return (await import("./resources/export.ts")).makeCommand();
 }
 
 /** `platform replay`. */
-export async function replayCommand(): Promise<Command> {
-  return (await import("./recording/replay.ts")).replayCommand();
+export function replayCommand(): Promise<CommandModule> {
+  return import("./recording/replay.ts");
 }
 
 /** The command of a service with custom methods, such as `group-invites`; undefined if there is no such service. */

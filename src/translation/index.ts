@@ -6,20 +6,15 @@
  */
 export {
   type Conversion,
-  type EnumTable,
   type MessageTable,
   type Tables,
-  type Translation,
   Translator,
 } from "./messages.ts";
 export {
-  type CarriedOut,
-  type CarryOut,
   carriedOutBy,
   type Handler,
   type MethodTranslations,
   setCarriedOut,
-  type TranslationOptions,
   translateMethods,
 } from "./methods.ts";
 export { wholeListAnswer } from "./whole-list.ts";

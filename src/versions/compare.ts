@@ -1,12 +1,12 @@
 /** Compares two versions of a package by the order of its type. */
 import { compareAlpmVersions } from "./alpm.ts";
 import { compareApkVersions } from "./apk.ts";
-import { compareMavenVersions } from "./comparable-version.ts";
 import { compareComposerVersions } from "./composer.ts";
 import { compareConanVersions } from "./conan.ts";
 import { compareCondaVersions } from "./conda.ts";
 import { compareDebVersions } from "./deb.ts";
 import { compareGemVersions } from "./gem.ts";
+import { compareMavenVersions } from "./maven.ts";
 import { compareNuGetVersions } from "./nuget.ts";
 import { compareChromeVersions, compareCranVersions, compareHackageVersions } from "./numbers.ts";
 import { maxVersionLength } from "./parts.ts";

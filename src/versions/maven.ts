@@ -11,9 +11,11 @@
  *   other words, in alphabetical order < list < number. A list compares with the end as with an empty list. `a`, `b`
  *   and `m` before a digit are `alpha`, `beta` and `milestone`.
  *
- * Maven's comparison is not transitive: `1` < `1-sp` < `1-0-snapshot` < `1`. Here a list that is less than the end,
- * such as that of `0-snapshot`, is also less than `sp` and other words. Everything else is as in Maven.
+ * Maven's comparison is not transitive: `1` < `1-sp` < `1-0-snapshot` < `1`. {@link compareMavenVersions} is that of
+ * Maven 3.8 and 3.9. It compares pairs and does not sort. In {@link mavenOrder} a list that is less than the end, such
+ * as that of `0-snapshot`, is also less than `sp` and other words. Everything else is as in Maven.
  */
+import { compareTexts, compareToEnd } from "./parts.ts";
 import { numberKey, type VersionOrder, wordKey } from "./sort-key.ts";
 
 /** A number by its digits, or a word by its rank. */
@@ -87,14 +89,17 @@ function listsOf(version: string): Token[][] {
 
 /** The key of a list of tokens, given that of its nested list. */
 function listKey(inner: ListKey, tokens: readonly Token[]): ListKey {
-  const kept = tokens.slice(0, tokens.findLastIndex((token) => signOf(token) !== 0) + 1);
   let { sign } = inner;
   let key = sign === 0 ? end : (sign < 0 ? lowList : highList) + inner.key;
-  for (const token of kept.reverse()) {
+  for (const token of withoutNullEnd(tokens).reverse()) {
     sign = signOf(token) || sign;
     key = (sign < 0 ? lowKeyOf(token) : keyOf(token)) + key;
   }
   return { key, sign };
+}
+
+function withoutNullEnd(tokens: readonly Token[]): Token[] {
+  return tokens.slice(0, tokens.findLastIndex((token) => signOf(token) !== 0) + 1);
 }
 
 /** How a token compares with the end. */
@@ -118,4 +123,37 @@ function isZero(token: Token): boolean {
 function keyOf(token: Token): string {
   if ("digits" in token) return number + numberKey(token.digits);
   return ranks.get(token.word) ?? otherWord + wordKey(token.word);
+}
+
+/** A token, or a list as the last item of another. */
+type Item = Token | readonly Item[];
+
+/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after. */
+export function compareMavenVersions(a: string, b: string): number {
+  return compareItems(nestedLists(a), nestedLists(b));
+}
+
+function nestedLists(version: string): readonly Item[] {
+  return listsOf(version.toLowerCase()).reduceRight<readonly Item[]>(
+    (inner, tokens) => [...withoutNullEnd(tokens), ...(inner.length > 0 ? [inner] : [])],
+    [],
+  );
+}
+
+/** @param b undefined where the other list ends. */
+function compareItems(a: Item, b: Item | undefined): number {
+  if (isList(a)) {
+    if (b === undefined) return a.map((item) => compareItems(item, undefined)).find((sign) => sign !== 0) ?? 0;
+    if (!isList(b)) return "digits" in b ? -1 : 1;
+    return compareToEnd(a, b, (left, right) =>
+      left === undefined ? -compareItems(right!, undefined) : compareItems(left, right),
+    );
+  }
+  if (b === undefined) return signOf(a);
+  if (isList(b) || "digits" in a !== "digits" in b) return "digits" in a ? 1 : -1;
+  return compareTexts(keyOf(a), keyOf(b));
+}
+
+function isList(item: Item): item is readonly Item[] {
+  return Array.isArray(item);
 }

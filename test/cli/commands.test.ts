@@ -281,6 +281,8 @@ describe("a command line or setting that cannot be used: exit status 2", () => {
     [["serve", "--no-such-flag"], "error: unknown option '--no-such-flag'"],
     [["serve", "--listn", "127.0.0.1:0"], "(Did you mean --listen?)"],
     [["token", "--listen", "127.0.0.1:0"], "error: unknown option '--listen'"],
+    [["contract", "check", "--no-such-flag"], "error: unknown option '--no-such-flag'"],
+    [["events", "list", "--limit", "few"], "It must be a whole number from 0."],
     [["bogus"], "error: unknown command 'bogus'"],
     [["serve", "surplus"], "error: too many arguments"],
     [["serve", "--listen", "nonsense"], 'error: --listen: must be HOST:PORT, not "nonsense"'],

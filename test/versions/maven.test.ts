@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compareMavenVersions } from "../../src/versions/comparable-version.ts";
+import { compareMavenVersions } from "../../src/versions/maven.ts";
 import { versionOrder } from "../../src/versions/order.ts";
 import { compareByKey, expectRising } from "./in-order.ts";
 import { mutatedVersions } from "./mutated-versions.ts";

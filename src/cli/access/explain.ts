@@ -7,6 +7,7 @@ import {
   ExplainResponseSchema,
   type Grant,
   Verdict,
+  VerdictSchema,
 } from "../../../gen/platform/access/v1/access_pb.ts";
 import type { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
 import { capabilityList } from "../../auth/index.ts";
@@ -15,7 +16,7 @@ import { explainAccess } from "../../services/index.ts";
 import { withDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
 import { operatorOf, parseCapability, parseUid, requireScope } from "./question.ts";
-import { countsInWords, named, originOf, sourceOf } from "./words.ts";
+import { countsInWords, inWords, named, originOf, sourceOf } from "./words.ts";
 
 interface Options {
   readonly identity: string;
@@ -43,14 +44,8 @@ export function explainCommand(): Command {
   );
 }
 
-const verdicts: ReadonlyMap<Verdict, string> = new Map([
-  [Verdict.ALLOWED, "allowed"],
-  [Verdict.CONDITIONAL, "conditional"],
-  [Verdict.DENIED, "denied"],
-]);
-
 function print({ verdict, identity, capability, groups, grants, otherGrants, missing, roles }: ExplainResponse): void {
-  console.log(verdicts.get(verdict));
+  console.log(inWords(VerdictSchema, verdict));
   printLine(`  identity    ${named(identity!)}`);
   printLine(`  capability  ${capabilityList([capability])}`);
   printLine(`  scope       ${named(groups.at(-1)!)}`);

@@ -3,6 +3,6 @@ import { Command } from "commander";
 import { explainCommand } from "./explain.ts";
 import { listCommand } from "./list.ts";
 
-export function accessCommand(): Command {
-  return new Command("access").addCommand(explainCommand().exitOverride()).addCommand(listCommand().exitOverride());
+export function makeCommand(): Command {
+  return new Command("access").addCommand(explainCommand()).addCommand(listCommand());
 }

@@ -35,28 +35,14 @@ export function listCommand(): Command {
 
 const listing: Listing<Grant> = {
   columns: [
-    ["NAME", 20],
-    ["ROLE", 15],
-    ["GROUP", 15],
-    ["FROM", 13],
-    ["INHERITED", 9],
-    ["IDENTITY", 57],
-    ["ORIGIN", 74],
-    ["COUNTS", 0],
+    ["NAME", 20, (grant) => holderOf(grant).name],
+    ["ROLE", 15, ({ role }) => role!.name || role!.uid],
+    ["GROUP", 15, ({ group }) => (group === undefined ? "everywhere" : group.name || group.uid)],
+    ["FROM", 13, sourceOf],
+    ["INHERITED", 9, ({ inherited }) => (inherited ? "yes" : "no")],
+    ["IDENTITY", 57, (grant) => holderOf(grant).uid],
+    ["ORIGIN", 74, originOf],
+    ["COUNTS", 0, countsInWords],
   ],
-  cells(grant) {
-    const { role, group, inherited } = grant;
-    const holder = holderOf(grant);
-    return [
-      holder.name,
-      role!.name || role!.uid,
-      group === undefined ? "everywhere" : group.name || group.uid,
-      sourceOf(grant),
-      inherited ? "yes" : "no",
-      holder.uid,
-      originOf(grant),
-      countsInWords(grant),
-    ];
-  },
   json: (grant) => toJson(GrantSchema, grant) as object,
 };

@@ -1,22 +1,20 @@
 /** Grants in words. */
-import { type Grant, GrantSource, GrantState } from "../../../gen/platform/access/v1/access_pb.ts";
+import type { DescEnum } from "@bufbuild/protobuf";
+import { type Grant, GrantSourceSchema, GrantState } from "../../../gen/platform/access/v1/access_pb.ts";
 
 /** The name of something with its uid, or the uid alone. */
 export function named({ uid, name }: { readonly uid: string; readonly name: string }): string {
   return name === "" ? uid : `${name} (${uid})`;
 }
 
-const sources: ReadonlyMap<GrantSource, string> = new Map([
-  [GrantSource.ROLE_BINDING, "role binding"],
-  [GrantSource.DEFAULT_ROLE, "default role"],
-  [GrantSource.GROUP_MAPPING, "group mapping"],
-  [GrantSource.GROUP_INVITE, "group invite"],
-  [GrantSource.ADMINISTRATOR, "administrator"],
-]);
+/** A value of an enum: `role binding` for ROLE_BINDING; "" for one that is not known. */
+export function inWords({ value }: DescEnum, number: number): string {
+  return value[number]?.localName.toLowerCase().replaceAll("_", " ") ?? "";
+}
 
 /** Where a grant comes from: `role binding`. */
 export function sourceOf({ source }: Grant): string {
-  return sources.get(source) ?? "";
+  return inWords(GrantSourceSchema, source);
 }
 
 /** Whether a grant counts: `yes`, `if …`, `no: …`. */

@@ -2,7 +2,7 @@
 
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type AuditFilter, type AuditLine, isSelected, readAudit } from "../../audit/index.ts";
-import { stopSignal } from "../../command/index.ts";
+import { stopSignal, wholeNumber } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
 import type { Database } from "../../store/index.ts";
 import { requireInstallation, withDatabase } from "../database.ts";
@@ -28,7 +28,7 @@ interface Options {
   readonly rotateCount: number;
 }
 
-export function auditCommand(): Command {
+export function makeCommand(): Command {
   const command = withSettings(new Command("audit"), ["database"])
     .description("print the audit log, oldest records first, or append it to a file")
     .option("--since <TIME>", "only records since this time: 90s, 15m, 1h, 7d, or an RFC 3339 time")
@@ -48,7 +48,7 @@ export function auditCommand(): Command {
       ).conflicts(["format", "json"]),
     )
     .option("--rotate-size <SIZE>", "size at which the file of --output is renamed to FILE.1", sizeOf, 100 * 2 ** 20)
-    .option("--rotate-count <NUMBER>", "how many renamed files are kept", countOf, 10);
+    .option("--rotate-count <NUMBER>", "how many renamed files are kept", wholeNumber(1, 9999), 10);
   return command.action(() =>
     withDatabase(command, async (database) => {
       const options = command.opts<Options>();
@@ -113,30 +113,15 @@ function sizeOf(text: string): number {
   return Number(amount) * units[unit]!;
 }
 
-function countOf(text: string): number {
-  if (!/^[1-9][0-9]{0,3}$/.test(text)) throw new InvalidArgumentError("must be a number from 1 to 9999.");
-  return Number(text);
-}
-
 const listing: Listing<AuditLine> = {
   columns: [
-    ["TIME", 24],
-    ["CODE", 19],
-    ["COUNT", 5],
-    ["REQUEST", 36],
-    ["CALLER", 40],
-    ["ADDRESS", 15],
-    ["METHOD", 0],
-    ["RESOURCE", 0],
-  ],
-  cells: ({ time, code, count, requestId, caller, address, method, resource, scope }) => [
-    time,
-    code,
-    String(count),
-    requestId,
-    caller,
-    address,
-    method,
-    resource || scope,
+    ["TIME", 24, ({ time }) => time],
+    ["CODE", 19, ({ code }) => code],
+    ["COUNT", 5, ({ count }) => String(count)],
+    ["REQUEST", 36, ({ requestId }) => requestId],
+    ["CALLER", 40, ({ caller }) => caller],
+    ["ADDRESS", 15, ({ address }) => address],
+    ["METHOD", 0, ({ method }) => method],
+    ["RESOURCE", 0, ({ resource, scope }) => resource || scope],
   ],
 };

@@ -6,43 +6,30 @@ import { version } from "../../version.ts";
 const severities = { done: 3, denied: 7, failed: 5 };
 
 /** The line of a record. Empty values are left out. */
-export function cefOf({
-  time,
-  id,
-  caller,
-  issuer,
-  method,
-  scope,
-  resource,
-  code,
-  requestId,
-  address,
-  userAgent,
-  count,
-}: AuditLine): string {
+export function cefOf(record: AuditLine): string {
+  const { code, method } = record;
   const name = method || "calls that were only counted";
   const header = ["Platform API", "platform", version(), method || "calls", name, String(severityOf(code))];
-  const extension = {
-    rt: String(Date.parse(time)),
-    externalId: id,
-    src: address.replace(/\/64$/, ""),
-    suid: caller,
-    requestClientApplication: userAgent,
+  const extension: Readonly<Record<string, string>> = {
+    rt: String(Date.parse(record.time)),
+    externalId: record.id,
+    src: record.address.replace(/\/64$/, ""),
+    suid: record.caller,
+    requestClientApplication: record.userAgent,
     act: method,
     outcome: code,
-    cnt: String(count),
+    cnt: String(record.count),
     cs1Label: "issuer",
-    cs1: issuer,
+    cs1: record.issuer,
     cs2Label: "scope",
-    cs2: scope,
+    cs2: record.scope,
     cs3Label: "resource",
-    cs3: resource,
+    cs3: record.resource,
     cs4Label: "requestId",
-    cs4: requestId,
+    cs4: record.requestId,
   };
-  const values: Readonly<Record<string, string>> = extension;
-  const fields = Object.entries(values).filter(
-    ([key, value]) => value !== "" && values[key.replace("Label", "")] !== "",
+  const fields = Object.entries(extension).filter(
+    ([key, value]) => value !== "" && extension[key.replace("Label", "")] !== "",
   );
   const text = fields.map(([key, value]) => `${key}=${escapedValue(value)}`).join(" ");
   return `CEF:0|${header.map(escapedHeader).join("|")}|${text}`;

@@ -4,8 +4,7 @@ import { dirname, resolve } from "node:path";
 import { Transform } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { Command } from "commander";
-import { CommandFailure, stopSignal } from "../../command/index.ts";
-import { ConfigError, parseCount } from "../../config/index.ts";
+import { CommandFailure, stopSignal, wholeNumber } from "../../command/index.ts";
 import { copyDatabase, inspectCopy, syncFolder } from "../../store/index.ts";
 import { version } from "../../version.ts";
 import { auditRun } from "../database.ts";
@@ -20,11 +19,11 @@ const defaultMibPerSecond = 32;
 
 interface Options {
   readonly encryptKey?: string;
-  readonly rate: string;
+  readonly rate: number;
   readonly force?: boolean;
 }
 
-export function backupCommand(): Command {
+export function makeCommand(): Command {
   const command = withSettings(new Command("backup"), ["database"])
     .description(
       "copy a SQLite database, as it is at this moment, to a file for `platform restore`, while servers use it, and check the copy. " +
@@ -36,7 +35,7 @@ export function backupCommand(): Command {
       "--encrypt-key <FILE|HEX>",
       "encrypt with this key of 64 hex digits; other users see arguments, but not files",
     )
-    .option("--rate <MIB>", "MiB to copy in a second", String(defaultMibPerSecond))
+    .option("--rate <MIB>", "MiB to copy in a second", wholeNumber(1, 100_000), defaultMibPerSecond)
     .option("--force", "replace FILE if it exists");
   return command.action(async (name: string) => {
     const { encryptKey, rate, force } = command.opts<Options>();
@@ -45,7 +44,7 @@ export function backupCommand(): Command {
       "--database: PostgreSQL is backed up by pg_dump or by an archive of its log, see docs/backup.md; `platform export` writes a snapshot that any database can import",
     );
     const key = parseEncryptKey(encryptKey);
-    const bytesPerSecond = parseRate(rate) * mib;
+    const bytesPerSecond = rate * mib;
     const file = resolve(name);
     await requireFree(file, force);
     const { signal, release } = stopSignal();
@@ -122,14 +121,6 @@ async function requireFree(file: string, force: boolean | undefined): Promise<vo
   if (stat === undefined) return;
   if (!force) throw new CommandFailure(`${file} exists: choose another name, or --force`);
   if (stat.size > 0) await readHeader(file);
-}
-
-function parseRate(text: string): number {
-  try {
-    return parseCount(1, 100_000)(text);
-  } catch (error) {
-    throw new ConfigError(`--rate: ${(error as Error).message}`);
-  }
 }
 
 /** Passes on at most so many bytes in a second. */

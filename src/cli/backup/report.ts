@@ -22,22 +22,15 @@ export class Progress {
 }
 
 /** The lines that describe what is in a backup. */
-export function contentsText({
-  product,
-  time,
-  schema,
-  tables,
-  bytes,
-  sha256,
-  encryption,
-}: Omit<BackupHeader, "format" | "version" | "compression">): string {
+export function contentsText(header: BackupHeader): string {
+  const { tables, encryption } = header;
   const filled = Object.entries(tables).filter(([, rows]) => rows > 0);
   const total = filled.reduce((sum, [, rows]) => sum + rows, 0);
   const facts: [string, string][] = [
-    ["time", time],
-    ["version", product],
-    ["schema", schema.at(-1) ?? "none"],
-    ["database", `${sizeText(bytes)}, sha256:${sha256}`],
+    ["time", header.time],
+    ["version", header.product],
+    ["schema", header.schema.at(-1) ?? "none"],
+    ["database", `${sizeText(header.bytes)}, sha256:${header.sha256}`],
     ["encryption", encryption === undefined ? "none" : `${encryption.cipher}, key ${encryption.keyId}`],
     ["rows", total.toLocaleString("en")],
     ...filled.map(([table, rows]): [string, string] => [`  ${table}`, rows.toLocaleString("en")]),

@@ -25,7 +25,7 @@ interface Run {
   readonly signal: AbortSignal;
 }
 
-export function restoreCommand(): Command {
+export function makeCommand(): Command {
   const command = withSettings(new Command("restore"), ["database"])
     .description(
       "check a file of `platform backup` and put it in the place of a SQLite database that no server uses. " +

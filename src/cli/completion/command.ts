@@ -4,7 +4,7 @@ import { readLine, replyFor } from "./bash-line.ts";
 import { candidatesFor } from "./candidates.ts";
 import { completionScripts } from "./scripts.ts";
 
-export function completionCommand(): Command {
+export function makeCommand(): Command {
   const shells = Object.keys(completionScripts) as (keyof typeof completionScripts)[];
   return new Command("completion")
     .description(

@@ -4,9 +4,6 @@ import { checkCommand } from "./check.ts";
 import { printCommand } from "./print.ts";
 import { schemaCommand } from "./schema.ts";
 
-export function configCommand(): Command {
-  return new Command("config")
-    .addCommand(printCommand().exitOverride())
-    .addCommand(checkCommand().exitOverride())
-    .addCommand(schemaCommand().exitOverride());
+export function makeCommand(): Command {
+  return new Command("config").addCommand(printCommand()).addCommand(checkCommand()).addCommand(schemaCommand());
 }

@@ -10,7 +10,7 @@ import {
 } from "../../config/index.ts";
 import { printListing } from "../listing.ts";
 import { sourcesOf, withSettings } from "../settings.ts";
-import { printProblems } from "./problems.ts";
+import { printProblems } from "./check.ts";
 
 /** A setting, as it is printed. */
 interface PrintedSetting {
@@ -34,14 +34,9 @@ export function printCommand(): Command {
       printed,
       {
         columns: [
-          ["SETTING", widths.setting],
-          ["VALUE", widths.value],
-          ["ORIGIN", widths.origin],
-        ],
-        cells: ({ setting, value, origin }) => [
-          flagOf(setting),
-          shortened(value ?? "", widths.value),
-          shortened(origin, widths.origin),
+          ["SETTING", widths.setting, ({ setting }) => flagOf(setting)],
+          ["VALUE", widths.value, ({ value }) => shortened(value ?? "", widths.value)],
+          ["ORIGIN", widths.origin, ({ origin }) => shortened(origin, widths.origin)],
         ],
       },
       command.opts<{ json?: boolean }>().json === true,

@@ -22,8 +22,13 @@ import {
   checkSigningKeys,
 } from "./database.ts";
 import { checkDatabaseFiles, checkDiskSpace, checkFileRights, checkFileSystem, type PrivateFile } from "./files.ts";
-import { countText, type Finding, failure, skipped, warning } from "./finding.ts";
+import { type CheckResult, countText, failure, skipped, warning } from "./finding.ts";
 import { checkIssuers, checkSinks } from "./network.ts";
+
+/** What a check finds, under its name. */
+interface Finding extends CheckResult {
+  readonly check: string;
+}
 
 interface Options {
   readonly deep?: boolean;
@@ -31,7 +36,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-export function doctorCommand(): Command {
+export function makeCommand(): Command {
   const command = withSettings(new Command("doctor"))
     .description(
       "check files, disk, clock, schema, keys, certificate, issuers, sinks, counters and deliveries with the settings of " +
@@ -65,30 +70,32 @@ function textOf({ check, state, message, advice, details = [] }: Finding): strin
 
 async function* findings(config: Config, command: Command, options: Options): AsyncGenerator<Finding> {
   const path = databasePath(config.database);
-  yield checkFileRights(privateFiles(config, command));
+  yield { check: "file rights", ...checkFileRights(privateFiles(config, command)) };
   if (path !== undefined) {
     const files = checkDatabaseFiles(path);
-    yield files;
-    if (files.state !== "failure") yield checkFileSystem(path);
-    if (files.state !== "failure") yield checkDiskSpace(path);
+    yield { check: "database files", ...files };
+    if (files.state !== "failure") yield { check: "file system", ...checkFileSystem(path) };
+    if (files.state !== "failure") yield { check: "disk space", ...checkDiskSpace(path) };
   }
-  yield checkCertificate(config, Date.now());
+  yield { check: "certificate", ...checkCertificate(config, Date.now()) };
   let database: Database;
   try {
     database = await openForCommand(config, false);
   } catch (error) {
-    yield failure("database", explain(error), "docs/operations.md, database outages; nothing in it was checked");
+    yield {
+      check: "database",
+      ...failure(explain(error), "docs/operations.md, database outages; nothing in it was checked"),
+    };
     return;
   }
   try {
     yield* databaseFindings(database, config, command, options);
   } catch (error) {
     if (!(error instanceof DamagedError)) throw error;
-    yield failure(
-      "database",
-      error.message,
-      "docs/operations.md, damaged files; the other checks need what is damaged",
-    );
+    yield {
+      check: "database",
+      ...failure(error.message, "docs/operations.md, damaged files; the other checks need what is damaged"),
+    };
   } finally {
     await database.close();
   }
@@ -100,25 +107,28 @@ async function* databaseFindings(
   command: Command,
   { deep, repair }: Options,
 ): AsyncGenerator<Finding> {
-  yield deep ? await checkIntegrity(database) : skipped("integrity", "--deep reads the whole file");
+  yield { check: "integrity", ...(deep ? await checkIntegrity(database) : skipped("--deep reads the whole file")) };
   const schema = await checkSchema(database);
-  yield schema;
+  yield { check: "schema", ...schema };
   if (schema.state !== "ok") return;
   const installation = await readInstallation(database.read);
   if (installation === undefined) {
-    yield warning("installation", "the database is empty", "`platform serve` or `platform init` initialises it");
+    yield {
+      check: "installation",
+      ...warning("the database is empty", "`platform serve` or `platform init` initialises it"),
+    };
     return;
   }
-  yield checkSigningKeys(installation, Date.now());
-  yield await checkSecrets(database, config);
-  yield await checkCounters(database, repair === true);
+  yield { check: "signing keys", ...checkSigningKeys(installation, Date.now()) };
+  yield { check: "secrets", ...(await checkSecrets(database, config)) };
+  yield { check: "counters", ...(await checkCounters(database, repair === true)) };
   if (repair) await recordOf(command, database).write();
-  yield await checkDeliveries(database);
-  yield checkAuditLog(installation, config);
+  yield { check: "deliveries", ...(await checkDeliveries(database)) };
+  yield { check: "audit log", ...checkAuditLog(installation, config) };
   const { finding, aheadMs } = await checkIssuers(database, config, installation.issuerUrl);
-  yield finding;
-  yield await checkSinks(database, config);
-  yield await checkClock(database, config.database, aheadMs);
+  yield { check: "issuers", ...finding };
+  yield { check: "sinks", ...(await checkSinks(database, config)) };
+  yield { check: "clock", ...(await checkClock(database, config.database, aheadMs)) };
 }
 
 /** The files with secrets that the settings name. */

@@ -1,12 +1,10 @@
 /** What a check finds. */
 
 /** `failure`: something does not work, or is not safe. `warning`: it soon will not. `skipped`: it was not checked. */
-export type FindingState = "ok" | "warning" | "failure" | "skipped";
+type FindingState = "ok" | "warning" | "failure" | "skipped";
 
-/** The result of one check. */
-export interface Finding {
-  /** The name of the check. */
-  readonly check: string;
+/** What one check finds. */
+export interface CheckResult {
   readonly state: FindingState;
   readonly message: string;
   /** What to do, or what may be done. */
@@ -15,20 +13,20 @@ export interface Finding {
   readonly details?: readonly string[];
 }
 
-export function ok(check: string, message: string): Finding {
-  return { check, state: "ok", message };
+export function ok(message: string): CheckResult {
+  return { state: "ok", message };
 }
 
-export function skipped(check: string, message: string): Finding {
-  return { check, state: "skipped", message };
+export function skipped(message: string): CheckResult {
+  return { state: "skipped", message };
 }
 
-export function warning(check: string, message: string, advice: string, details?: readonly string[]): Finding {
-  return { check, state: "warning", message, advice, ...(details && { details }) };
+export function warning(message: string, advice: string, details?: readonly string[]): CheckResult {
+  return { state: "warning", message, advice, ...(details && { details }) };
 }
 
-export function failure(check: string, message: string, advice: string, details?: readonly string[]): Finding {
-  return { check, state: "failure", message, advice, ...(details && { details }) };
+export function failure(message: string, advice: string, details?: readonly string[]): CheckResult {
+  return { state: "failure", message, advice, ...(details && { details }) };
 }
 
 /** `1 key`, `2 keys`. */

@@ -6,7 +6,7 @@ import type { Config } from "../../config/index.ts";
 import { judgedLookup, parseOutboundUrl, resolveBySystem } from "../../outbound.ts";
 import { readIssuers, readSinks } from "../../services/index.ts";
 import type { Database } from "../../store/index.ts";
-import { countText, type Finding, ok, skipped, warning } from "./finding.ts";
+import { type CheckResult, countText, ok, skipped, warning } from "./finding.ts";
 
 /** How many issuers of each kind, and sinks, are tried; how many at once. */
 const maxTried = 20;
@@ -27,7 +27,7 @@ export async function checkIssuers(
   database: Database,
   { allowLoopbackIssuers }: Config,
   ownIssuer: string,
-): Promise<{ readonly finding: Finding; readonly aheadMs: readonly number[] }> {
+): Promise<{ readonly finding: CheckResult; readonly aheadMs: readonly number[] }> {
   const issuers = [...(await readIssuers(database.read, maxTried))].filter((issuer) => issuer !== ownIssuer);
   const tried = await tryEach(issuers, async (issuer) => {
     const { date } = await fetchKeySet(issuer, { allowLoopbackHttp: allowLoopbackIssuers });
@@ -35,7 +35,6 @@ export async function checkIssuers(
     return Number.isNaN(atMs) ? undefined : atMs - Date.now();
   });
   const finding = findingOf(
-    "issuers",
     "issuer",
     tried,
     "their tokens are refused until the server can fetch their keys: check DNS, the firewall, and the issuer",
@@ -44,18 +43,13 @@ export async function checkIssuers(
 }
 
 /** Connects to sinks. Nothing is sent to them but the handshake of TLS. */
-export async function checkSinks(database: Database, { allowLoopbackSinks }: Config): Promise<Finding> {
+export async function checkSinks(database: Database, { allowLoopbackSinks }: Config): Promise<CheckResult> {
   const sinks = await readSinks(database.read, maxTried);
   const tried = await tryEach(sinks, async (sink) => {
     await connectTo(parseOutboundUrl(sink, allowLoopbackSinks));
     return undefined;
   });
-  return findingOf(
-    "sinks",
-    "sink",
-    tried,
-    "events are sent again for 24 hours: check DNS, the firewall, and the receiver",
-  );
+  return findingOf("sink", tried, "events are sent again for 24 hours: check DNS, the firewall, and the receiver");
 }
 
 async function tryEach(
@@ -77,13 +71,12 @@ async function tryEach(
   return tried;
 }
 
-function findingOf(check: string, name: string, tried: readonly Tried[], advice: string): Finding {
+function findingOf(name: string, tried: readonly Tried[], advice: string): CheckResult {
   const faults = tried.filter(({ fault }) => fault !== undefined);
-  if (tried.length === 0) return skipped(check, `there is no ${name} to reach`);
-  if (faults.length === 0) return ok(check, `${countText(tried.length, name)} reached`);
+  if (tried.length === 0) return skipped(`there is no ${name} to reach`);
+  if (faults.length === 0) return ok(`${countText(tried.length, name)} reached`);
   const message = `${faults.length} of ${countText(tried.length, name)} failed`;
   return warning(
-    check,
     message,
     advice,
     faults.map(({ address, fault }) => `${address}: ${fault}`),

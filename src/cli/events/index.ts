@@ -5,10 +5,10 @@ import { listenCommand } from "./listen.ts";
 import { replayCommand } from "./replay.ts";
 import { showCommand } from "./show.ts";
 
-export async function eventsCommand(): Promise<Command> {
+export async function makeCommand(): Promise<Command> {
   return new Command("events")
-    .addCommand(listCommand().exitOverride())
-    .addCommand(showCommand().exitOverride())
-    .addCommand(replayCommand().exitOverride())
-    .addCommand((await listenCommand()).exitOverride());
+    .addCommand(listCommand())
+    .addCommand(showCommand())
+    .addCommand(replayCommand())
+    .addCommand(await listenCommand());
 }

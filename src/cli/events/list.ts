@@ -1,6 +1,6 @@
 /** `platform events list`: prints deliveries, newest first, or their counts by subscription and state. */
 import { Command, Option } from "commander";
-import { CommandFailure } from "../../command/index.ts";
+import { CommandFailure, wholeNumber } from "../../command/index.ts";
 import {
   countDeliveries,
   type Delivery,
@@ -19,7 +19,7 @@ interface Options {
   readonly subscription?: string;
   readonly state?: DeliveryState;
   readonly since?: string;
-  readonly limit: string;
+  readonly limit: number;
   readonly summary?: boolean;
   readonly json?: boolean;
 }
@@ -30,13 +30,13 @@ export function listCommand(): Command {
     .option("--subscription <UID>", "only deliveries to this subscription")
     .addOption(new Option("--state <STATE>", "only deliveries in this state").choices(deliveryStates))
     .option("--since <TIME>", "only deliveries of events since this time: 90s, 15m, 1h, 7d, or an RFC 3339 time")
-    .option("--limit <N>", "maximum number of deliveries to print; 0 prints all", "50")
+    .option("--limit <N>", "maximum number of deliveries to print; 0 prints all", wholeNumber(0), 50)
     .option("--summary", "print the number of deliveries of each subscription in each state instead")
     .option("--json", "print one JSON object for each line");
   return command.action(() =>
     withDatabase(command, async (database) => {
       const { since, subscription, state, summary, json = false, ...options } = command.opts<Options>();
-      const limit = parseLimit(options.limit);
+      const limit = options.limit || Number.POSITIVE_INFINITY;
       const filter = {
         sinceMs: since === undefined ? undefined : parseSince(since),
         subscription,
@@ -62,11 +62,6 @@ export function listCommand(): Command {
   );
 }
 
-function parseLimit(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new CommandFailure(`--limit must be a number, not ${JSON.stringify(text)}`);
-  return Number(text) || Number.POSITIVE_INFINITY;
-}
-
 /** Yields up to `limit` records. Sets `taken.hasMore` if there are more. */
 async function* takeFirst<T>(records: AsyncIterable<T>, limit: number, taken: { hasMore: boolean }): AsyncGenerator<T> {
   let count = 0;
@@ -80,60 +75,42 @@ async function* takeFirst<T>(records: AsyncIterable<T>, limit: number, taken: { 
 /** The columns of counts. */
 const summaryListing: Listing<DeliveryCounts> = {
   columns: [
-    ["PENDING", 9],
-    ["DELIVERED", 9],
-    ["DEAD", 9],
-    ["SUBSCRIPTION", 0],
+    ["PENDING", 9, ({ pending }) => String(pending)],
+    ["DELIVERED", 9, ({ delivered }) => String(delivered)],
+    ["DEAD", 9, ({ dead }) => String(dead)],
+    ["SUBSCRIPTION", 0, ({ subscription }) => subscription],
   ],
-  cells: ({ subscription, pending, delivered, dead }) => [pending, delivered, dead, subscription].map(String),
 };
-
-/** A delivery as printed. Times are in RFC 3339; "" if absent. */
-interface DeliveryRecord {
-  readonly eventTime: string;
-  readonly state: DeliveryState;
-  readonly attempts: number;
-  /** `200`, `timeout`, `tls: self-signed certificate`; "" before the first attempt. */
-  readonly lastResult: string;
-  readonly lastAttemptTime: string;
-  readonly nextAttemptTime: string;
-  readonly eventId: string;
-  readonly subscription: string;
-}
 
 /** The columns of deliveries. */
 export const deliveryListing: Listing<Delivery> = {
   columns: [
-    ["EVENT TIME", 24],
-    ["STATE", 9],
-    ["ATTEMPTS", 8],
-    ["LAST", 28],
-    ["NEXT ATTEMPT", 24],
-    ["EVENT", 36],
-    ["SUBSCRIPTION", 0],
+    ["EVENT TIME", 24, ({ eventTimeMs }) => timeText(eventTimeMs)],
+    ["STATE", 9, ({ state }) => state],
+    ["ATTEMPTS", 8, ({ attempts }) => String(attempts)],
+    ["LAST", 28, ({ lastResult }) => lastResult],
+    ["NEXT ATTEMPT", 24, ({ nextAttemptTimeMs }) => timeText(nextAttemptTimeMs)],
+    ["EVENT", 36, ({ eventId }) => eventId],
+    ["SUBSCRIPTION", 0, ({ subscription }) => subscription],
   ],
-  cells(delivery) {
-    const { eventTime, state, attempts, lastResult, nextAttemptTime, eventId, subscription } = recordOf(delivery);
-    return [eventTime, state, String(attempts), lastResult, nextAttemptTime, eventId, subscription];
-  },
   json: recordOf,
 };
 
-/** A delivery as printed. */
-export function recordOf({ eventTimeMs, lastAttemptTimeMs, nextAttemptTimeMs, ...delivery }: Delivery): DeliveryRecord {
+/** A delivery as JSON. Times are in RFC 3339; "" if absent. */
+export function recordOf({ eventTimeMs, lastAttemptTimeMs, nextAttemptTimeMs, ...delivery }: Delivery): object {
   const { eventId, subscription, state, attempts, lastResult } = delivery;
   return {
-    eventTime: textOf(eventTimeMs),
+    eventTime: timeText(eventTimeMs),
     state,
     attempts,
     lastResult,
-    lastAttemptTime: textOf(lastAttemptTimeMs),
-    nextAttemptTime: textOf(nextAttemptTimeMs),
+    lastAttemptTime: timeText(lastAttemptTimeMs),
+    nextAttemptTime: timeText(nextAttemptTimeMs),
     eventId,
     subscription,
   };
 }
 
-function textOf(ms: number | undefined): string {
+function timeText(ms: number | undefined): string {
   return ms === undefined ? "" : new Date(ms).toISOString();
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Command } from "commander";
-import { CommandFailure, stopSignal } from "../../command/index.ts";
+import { CommandFailure, stopSignal, wholeNumber } from "../../command/index.ts";
 import { baseUrlOf } from "../../config/index.ts";
 import { chosenServer, withServer } from "../../remote/index.ts";
 import { settingsOf, withSettings } from "../settings.ts";
@@ -15,10 +15,10 @@ const maxBodyBytes = 1024 * 1024;
 const requestTimeoutMs = 15_000;
 
 interface Options {
-  readonly port: string;
+  readonly port: number;
   readonly secret?: string;
   readonly group?: string;
-  readonly count?: string;
+  readonly count?: number;
 }
 
 export async function listenCommand(): Promise<Command> {
@@ -26,15 +26,13 @@ export async function listenCommand(): Promise<Command> {
     .description(
       "receive events on this machine, verify them and print them; the keys are those of the server, or of --issuer",
     )
-    .option("--port <PORT>", `port on ${host}; 0 lets the system choose`, "8090")
+    .option("--port <PORT>", `port on ${host}; 0 lets the system choose`, wholeNumber(0, 65_535), 8090)
     .option("--secret <SECRET>", "signing secret of the subscription; without it, signatures are not checked")
     .option("--group <UID>", "group of the subscription; without it, any group is accepted")
-    .option("--count <N>", "stop after this number of deliveries");
+    .option("--count <N>", "stop after this number of deliveries", wholeNumber(1));
   return command.action(async () => {
     const config = settingsOf(command);
-    const { secret, group, ...options } = command.opts<Options>();
-    const port = parseNumber("--port", options.port, 0, 65_535);
-    const count = options.count === undefined ? Number.POSITIVE_INFINITY : parseNumber("--count", options.count, 1);
+    const { secret, group, port, count = Number.POSITIVE_INFINITY } = command.opts<Options>();
     if (secret !== undefined && !/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(secret))
       throw new CommandFailure("--secret must be `whsec_` and base64, as CreateSubscription returned it", 2);
     const issuer =
@@ -103,11 +101,4 @@ async function closeAfter(server: Server, signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, "abort");
   server.close();
   server.closeAllConnections();
-}
-
-function parseNumber(option: string, text: string, least: number, most = Number.MAX_SAFE_INTEGER): number {
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= least && value <= most))
-    throw new CommandFailure(`${option} must be a number from ${least}, not ${JSON.stringify(text)}`, 2);
-  return value;
 }

@@ -2,7 +2,6 @@
  * `platform import artifacts`: imports libraries and their versions from documents of package registries, or from a
  * registry.
  */
-import { readFile, stat } from "node:fs/promises";
 import { Command } from "commander";
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
 import { CommandFailure } from "../../command/index.ts";
@@ -18,6 +17,7 @@ import { artifactUid, saveArtifact } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
 import { ArtifactsOfFeed } from "./artifacts-of-feed.ts";
+import { readLimited } from "./document.ts";
 import { type FeedFlags, type FeedImport, importFeed, withFeed } from "./feed.ts";
 
 interface Options extends FeedFlags {
@@ -132,8 +132,7 @@ async function packagesOf({ package: named, packagesFile }: Options, ecosystem: 
 }
 
 async function readNames(file: string): Promise<string[]> {
-  const { size } = await stat(file);
-  if (size > maxPackagesFileBytes) throw new CommandFailure(`${file}: is larger than ${maxPackagesFileBytes} bytes`);
-  const lines = (await readFile(file, "utf8")).split("\n").map((line) => line.replace(/#.*/, "").trim());
+  const text = (await readLimited(file, maxPackagesFileBytes)).toString();
+  const lines = text.split("\n").map((line) => line.replace(/#.*/, "").trim());
   return lines.filter((line) => line !== "");
 }

@@ -10,7 +10,7 @@ import { importRegistryCommand } from "./registry.ts";
 import { importSbomCommand } from "./sbom.ts";
 import { importVulnReportCommand } from "./vuln-report.ts";
 
-export function importCommand(): Command {
+export function makeCommand(): Command {
   const command = new Command("import").hook("preAction", growYoungSpace);
   for (const sub of [
     importOsvCommand,
@@ -22,6 +22,6 @@ export function importCommand(): Command {
     importEolCommand,
     importSnapshotCommand,
   ])
-    command.addCommand(sub().exitOverride());
+    command.addCommand(sub());
   return command;
 }

@@ -1,12 +1,10 @@
 /** `platform import sbom`: imports the packages of an image from its software bill of materials. */
-import { readFile, stat } from "node:fs/promises";
-import { basename } from "node:path";
 import { Command } from "commander";
-import { CommandFailure } from "../../command/index.ts";
-import { FeedRefusal, ImportReport, isDigest, readSbom } from "../../feeds/index.ts";
-import { registryContents, saveImagePackages } from "../../services/index.ts";
+import { ImportReport, readSbom } from "../../feeds/index.ts";
+import { saveImagePackages } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
+import { endImport, readDocument, requireDigest, requireImage } from "./document.ts";
 
 interface Options {
   readonly repo: string;
@@ -28,39 +26,20 @@ export function importSbomCommand(): Command {
     .option("--json", "print the summary as one JSON object");
   return command.action((path: string) =>
     withAuditedDatabase(command, async (database) => {
-      const { repo, digest, json = false } = command.opts<Options>();
-      if (!isDigest(digest)) throw new CommandFailure("--digest must be sha256: and 64 lower-case hex digits");
+      const { repo, json, ...options } = command.opts<Options>();
+      const digest = requireDigest(options.digest);
       const report = new ImportReport(process.stderr);
-      const { packages, unversioned } = await readDocument(path, report);
+      const { packages, unversioned } = await readDocument(path, maxSbomBytes, report, readSbom);
       await requireInstallation(database);
       const result = await database.transact(async (session) => {
-        if (!(await registryContents.holdRepo(session, repo)))
-          throw new CommandFailure(`--repo: there is no repo ${repo}`);
-        if (!(await registryContents.hasDigest(session, repo, digest)))
-          throw new CommandFailure(`--digest: the repo has no image and no tag with ${digest}`);
+        await requireImage(session, repo, digest);
         return saveImagePackages(session, repo, digest, packages, Date.now());
       });
-      report.end();
       const { unread, refused } = report.summary;
       const summary = { packages: packages.length, result, unread, refused, unversioned };
       const left = `${refused > 0 ? `, refused ${refused}` : ""}${unversioned > 0 ? `, without version ${unversioned}` : ""}`;
       const text = `${packages.length} packages, ${result}, unread ${unread}${left}`;
-      process.stdout.write(`${json ? JSON.stringify(summary) : text}\n`);
-      if (refused > 0) throw new CommandFailure(`${refused} refused`);
+      endImport(report, summary, text, json);
     }),
   );
-}
-
-async function readDocument(path: string, report: ImportReport) {
-  const { size } = await stat(path);
-  if (size > maxSbomBytes) throw new CommandFailure(`${path}: is larger than ${maxSbomBytes} bytes`);
-  try {
-    return readSbom(await readFile(path), {
-      refuse: (at, reason) => report.refuse(`${basename(path)}: ${at}`, reason),
-      unread: (member) => report.unread(member, basename(path)),
-    });
-  } catch (error) {
-    if (error instanceof FeedRefusal) throw new CommandFailure(`${path}: ${error.message}`);
-    throw error;
-  }
 }

@@ -1,12 +1,12 @@
 /** `platform import vuln-report`: imports what a vulnerability scanner found in an image. */
-import { readFile, stat } from "node:fs/promises";
 import { Command } from "commander";
 import { CommandFailure } from "../../command/index.ts";
-import { FeedRefusal, ImportReport, isDigest, isTagName, readVulnReport } from "../../feeds/index.ts";
+import { ImportReport, isTagName, readVulnReport } from "../../feeds/index.ts";
 import { packReport, registryContents, saveReport } from "../../services/index.ts";
-import type { ReadSession, WriteSession } from "../../store/index.ts";
+import type { ReadSession } from "../../store/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
+import { endImport, readDocument, requireDigest, requireImage } from "./document.ts";
 
 interface Options {
   readonly repo: string;
@@ -31,7 +31,10 @@ export function importVulnReportCommand(): Command {
     withAuditedDatabase(command, async (database) => {
       const options = command.opts<Options>();
       const report = new ImportReport(process.stderr);
-      const { file, scan } = await readReport(path, report);
+      const { file, scan } = await readDocument(path, maxBytes, report, (bytes, notes) => ({
+        file: bytes,
+        scan: readVulnReport(bytes, notes),
+      }));
       const digest = digestOf(options.digest, scan.digests);
       for (const tag of options.tag) if (!isTagName(tag)) throw new CommandFailure(`--tag: ${tag} is not a tag name`);
       await requireInstallation(database);
@@ -43,31 +46,13 @@ export function importVulnReportCommand(): Command {
         await requireImage(session, options.repo, digest);
         return saveReport(session, packed, nowMs);
       });
-      report.end();
       const { refused, unread } = report.summary;
       const counts = Object.entries(packed.scan.ids).map(([severity, ids]): [string, number] => [severity, ids.length]);
       const summary = { result, findings: scan.findings.length, refused, unread, ...Object.fromEntries(counts) };
       const text = Object.entries(summary).map(([name, value]) => (name === "result" ? value : `${name} ${value}`));
-      process.stdout.write(`${options.json === true ? JSON.stringify(summary) : text.join(", ")}\n`);
-      if (refused > 0) throw new CommandFailure(`${refused} refused`);
+      endImport(report, summary, text.join(", "), options.json);
     }),
   );
-}
-
-async function readReport(path: string, report: ImportReport) {
-  const { size } = await stat(path);
-  if (size > maxBytes) throw new CommandFailure(`${path}: is larger than ${maxBytes} bytes`);
-  const file = await readFile(path);
-  try {
-    const scan = readVulnReport(file, {
-      refuse: (name, reason) => report.refuse(name, reason),
-      unread: (member) => report.unread(member, path),
-    });
-    return { file, scan };
-  } catch (error) {
-    if (error instanceof FeedRefusal) throw new CommandFailure(`${path}: ${error.message}`);
-    throw error;
-  }
 }
 
 function digestOf(given: string | undefined, named: readonly string[]): string {
@@ -77,20 +62,13 @@ function digestOf(given: string | undefined, named: readonly string[]): string {
     throw new CommandFailure(
       `the report names several digests; name one by --digest: ${[digest, ...others].join(", ")}`,
     );
-  if (!isDigest(digest)) throw new CommandFailure("--digest must be sha256: and 64 lower-case hex digits");
-  return digest;
+  return requireDigest(digest);
 }
 
 async function tagsOf(session: ReadSession, repo: string, digest: string): Promise<string[]> {
   const names: string[] = [];
   for await (const tags of registryContents.tags(session, repo, digest)) names.push(...tags.map(({ name }) => name));
   return names;
-}
-
-async function requireImage(session: WriteSession, repo: string, digest: string): Promise<void> {
-  if (!(await registryContents.holdRepo(session, repo))) throw new CommandFailure(`--repo: there is no repo ${repo}`);
-  if (!(await registryContents.hasDigest(session, repo, digest)))
-    throw new CommandFailure(`--digest: the repo has no image and no tag with ${digest}`);
 }
 
 function collect(value: string, all: readonly string[]): string[] {

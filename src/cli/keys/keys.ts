@@ -14,11 +14,8 @@ import type { Database } from "../../store/index.ts";
 import { requireInstallation, withAuditedDatabase, withDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
 
-export function keysCommand(): Command {
-  return new Command("keys")
-    .addCommand(listCommand().exitOverride())
-    .addCommand(rotateCommand().exitOverride())
-    .addCommand(revokeCommand().exitOverride());
+export function makeCommand(): Command {
+  return new Command("keys").addCommand(listCommand()).addCommand(rotateCommand()).addCommand(revokeCommand());
 }
 
 function listCommand(): Command {

@@ -10,8 +10,8 @@ interface Options {
   readonly json?: boolean;
 }
 
-export function secretsCommand(): Command {
-  return new Command("secrets").addCommand(rotateCommand().exitOverride());
+export function makeCommand(): Command {
+  return new Command("secrets").addCommand(rotateCommand());
 }
 
 function rotateCommand(): Command {

@@ -15,8 +15,8 @@ import { SnapshotReport } from "./report.ts";
 const mode = 0o600;
 const bufferBytes = 1024 * 1024;
 
-export async function exportCommand(): Promise<Command> {
-  const documents = (await exportDocumentsCommand()).exitOverride();
+export async function makeCommand(): Promise<Command> {
+  const documents = await exportDocumentsCommand();
   const command = withSettings(new Command("export"), ["database"])
     .addCommand(documents)
     .description(

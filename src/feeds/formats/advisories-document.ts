@@ -13,6 +13,7 @@ import {
   type DocumentEventSchema,
   DocumentSchema,
   FalsePositiveDetermination_Type,
+  FalsePositiveDetermination_TypeSchema,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { type Fields, hasMembers } from "../records/fields.ts";
 import { FeedRefusal, refuseInto } from "../source/refusal.ts";
@@ -29,18 +30,15 @@ const maxCpeLength = 1024;
 /** A component may be in hundreds of files. */
 const maxLocationLength = 65_536;
 
-const falsePositiveTypes: ReadonlyMap<string, FalsePositiveDetermination_Type> = new Map([
-  ["vulnerability-record-analysis-contested", FalsePositiveDetermination_Type.VULNERABILITY_RECORD_ANALYSIS_CONTESTED],
-  ["component-vulnerability-mismatch", FalsePositiveDetermination_Type.COMPONENT_VULNERABILITY_MISMATCH],
-  ["vulnerable-code-version-not-used", FalsePositiveDetermination_Type.VULNERABLE_CODE_VERSION_NOT_USED],
-  ["vulnerable-code-not-included-in-package", FalsePositiveDetermination_Type.VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE],
-  ["vulnerable-code-not-in-execution-path", FalsePositiveDetermination_Type.VULNERABLE_CODE_NOT_IN_EXECUTION_PATH],
-  [
-    "vulnerable-code-cannot-be-controlled-by-adversary",
-    FalsePositiveDetermination_Type.VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY,
-  ],
-  ["inline-mitigations-exist", FalsePositiveDetermination_Type.INLINE_MITIGATIONS_EXIST],
-]);
+/** The names of the API in kebab case. */
+const falsePositiveTypes: ReadonlyMap<string, FalsePositiveDetermination_Type> = new Map(
+  FalsePositiveDetermination_TypeSchema.values
+    .filter(({ number }) => number !== FalsePositiveDetermination_Type.UNSPECIFIED)
+    .map(({ localName, number }) => [
+      localName.toLowerCase().replaceAll("_", "-"),
+      number as FalsePositiveDetermination_Type,
+    ]),
+);
 
 /** None: the reader knows all of the schema. */
 export const documentIgnored: ReadonlySet<string> = new Set();

@@ -7,7 +7,7 @@
  * Neither has the time of a release: `lastUpdated` is the time of the list.
  */
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
-import { Fields, type Unread } from "../records/fields.ts";
+import { Fields, ignoredMembers, type Unread } from "../records/fields.ts";
 import { parseXml } from "../records/xml.ts";
 import { ForeignRecord } from "../source/refusal.ts";
 import { type ArtifactRecord, checkName, checkVersion, cutDescription, maxVersions } from "./artifact-record.ts";
@@ -19,45 +19,15 @@ interface MavenRecord extends ArtifactRecord {
 }
 
 /** All other elements of both documents. Attributes are not read. */
-const ignored: ReadonlySet<string> = new Set([
-  ...["artifactId", "groupId", "plugins", "version", "versioning"].map((member) => `metadata.${member}`),
-  ...["lastUpdated", "latest", "release", "snapshot", "snapshotVersions", "versions"].map(
-    (member) => `metadata.versioning.${member}`,
-  ),
-  ...[
-    "build",
-    "ciManagement",
-    "contributors",
-    "dependencies",
-    "dependencyManagement",
-    "developers",
-    "distributionManagement",
-    "groupId",
-    "inceptionYear",
-    "issueManagement",
-    "licenses",
-    "mailingLists",
-    "modelVersion",
-    "modules",
-    "name",
-    "organization",
-    "packaging",
-    "parent.artifactId",
-    "parent.groupId",
-    "parent.relativePath",
-    "parent.version",
-    "pluginRepositories",
-    "prerequisites",
-    "profiles",
-    "properties",
-    "reporting",
-    "reports",
-    "repositories",
-    "scm",
-    "url",
-    "version",
-  ].map((member) => `project.${member}`),
-]);
+const ignored = ignoredMembers({
+  metadata: "artifactId groupId plugins version versioning",
+  "metadata.versioning": "lastUpdated latest release snapshot snapshotVersions versions",
+  project: `
+    build ciManagement contributors dependencies dependencyManagement developers distributionManagement groupId
+    inceptionYear issueManagement licenses mailingLists modelVersion modules name organization packaging
+    pluginRepositories prerequisites profiles properties reporting reports repositories scm url version`,
+  "project.parent": "artifactId groupId relativePath version",
+});
 
 const maxTextLength = 1024 * 1024;
 const versionsPath = "metadata.versioning.versions.version";

@@ -4,7 +4,7 @@
  * `description`, `deprecated` and `dist.unpackedSize`. Abbreviated packuments have no descriptions and times.
  */
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
-import type { Fields } from "../records/fields.ts";
+import { type Fields, ignoredMembers } from "../records/fields.ts";
 import {
   type ArtifactRecord,
   checkName,
@@ -15,39 +15,12 @@ import {
 } from "./artifact-record.ts";
 
 /** All other members. Any member of a version is known: it is a `package.json`, which may contain anything. */
-export const packumentIgnored: ReadonlySet<string> = new Set([
-  "_attachments",
-  "_cached",
-  "_contentLength",
-  "_etag",
-  "_id",
-  "_lastModified",
-  "_rev",
-  "author",
-  "bugs",
-  "contributors",
-  "dist-tags",
-  "homepage",
-  "keywords",
-  "license",
-  "licenses",
-  "maintainers",
-  "modified",
-  "readme",
-  "readmeFilename",
-  "repository",
-  "time.*",
-  "users",
-  "versions.*.*",
-  "versions.*.dist.attestations",
-  "versions.*.dist.fileCount",
-  "versions.*.dist.integrity",
-  "versions.*.dist.npm-signature",
-  "versions.*.dist.shasum",
-  "versions.*.dist.signatures",
-  "versions.*.dist.size",
-  "versions.*.dist.tarball",
-]);
+export const packumentIgnored = ignoredMembers({
+  "": `
+    _attachments _cached _contentLength _etag _id _lastModified _rev author bugs contributors dist-tags homepage
+    keywords license licenses maintainers modified readme readmeFilename repository time.* users versions.*.*`,
+  "versions.*.dist": "attestations fileCount integrity npm-signature shasum signatures size tarball",
+});
 
 const maxTextLength = 1024 * 1024;
 

@@ -20,7 +20,7 @@ import {
   FalsePositiveDetermination_Type,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { type PackageUrl, packageName, packageUrlText, packageVersion, parsePackageUrl } from "../../package-url.ts";
-import { type Fields, hasMembers } from "../records/fields.ts";
+import { type Fields, hasMembers, ignoredMembers } from "../records/fields.ts";
 import { FeedRefusal, refuseInto } from "../source/refusal.ts";
 import type { Published } from "./published.ts";
 import { isRecordId, readAliases, readId } from "./record-id.ts";
@@ -48,39 +48,14 @@ const justifications: ReadonlyMap<string, FalsePositiveDetermination_Type> = new
 ]);
 
 /** All other members of OpenVEX 0.2.0. */
-export const openVexIgnored: ReadonlySet<string> = new Set([
-  "@context",
-  "@id",
-  "last_updated",
-  "role",
-  "timestamp",
-  "tooling",
-  "version",
-  ...[
-    "@id",
-    "action_statement",
-    "action_statement_timestamp",
-    "impact_statement",
-    "impact_statement_timestamp",
-    "justification",
-    "last_updated",
-    "products[].@id",
-    "products[].hashes",
-    "products[].identifiers.cpe22",
-    "products[].identifiers.cpe23",
-    "products[].subcomponents[].@id",
-    "products[].subcomponents[].hashes",
-    "products[].subcomponents[].identifiers.cpe22",
-    "products[].subcomponents[].identifiers.cpe23",
-    "products[].subcomponents[].supplier",
-    "products[].supplier",
-    "status_notes",
-    "supplier",
-    "version",
-    "vulnerability.@id",
-    "vulnerability.description",
-  ].map((member) => `statements[].${member}`),
-]);
+export const openVexIgnored = ignoredMembers({
+  "": "@context @id last_updated role timestamp tooling version",
+  "statements[]": `
+    @id action_statement action_statement_timestamp impact_statement impact_statement_timestamp justification
+    last_updated status_notes supplier version vulnerability.@id vulnerability.description`,
+  "statements[].products[]": "@id hashes identifiers.cpe22 identifiers.cpe23 supplier",
+  "statements[].products[].subcomponents[]": "@id hashes identifiers.cpe22 identifiers.cpe23 supplier",
+});
 
 type EventInit = MessageInitShape<typeof DocumentEventSchema>;
 type EventData = NonNullable<EventInit["data"]>;

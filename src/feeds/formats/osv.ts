@@ -10,11 +10,12 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   Reference_Type,
+  Reference_TypeSchema,
   Severity_Type,
   type VulnerabilityMetadata,
   VulnerabilityMetadataSchema,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import { Fields, hasMembers, type Unread } from "../records/fields.ts";
+import { Fields, hasMembers, ignoredMembers, type Unread } from "../records/fields.ts";
 import { FeedRefusal, ForeignRecord } from "../source/refusal.ts";
 import { type CvssVersion, cvssVersion } from "./cvss.ts";
 import { isRecordId, readAliases, readId } from "./record-id.ts";
@@ -27,18 +28,10 @@ const maxReferences = 2000;
 const maxSeverities = 100;
 const maxAffected = 10_000;
 
-const referenceTypes: ReadonlyMap<string, Reference_Type> = new Map([
-  ["ADVISORY", Reference_Type.ADVISORY],
-  ["ARTICLE", Reference_Type.ARTICLE],
-  ["DETECTION", Reference_Type.DETECTION],
-  ["DISCUSSION", Reference_Type.DISCUSSION],
-  ["REPORT", Reference_Type.REPORT],
-  ["FIX", Reference_Type.FIX],
-  ["INTRODUCED", Reference_Type.INTRODUCED],
-  ["PACKAGE", Reference_Type.PACKAGE],
-  ["EVIDENCE", Reference_Type.EVIDENCE],
-  ["WEB", Reference_Type.WEB],
-]);
+/** OSV and the API have the same names. */
+const referenceTypes: ReadonlyMap<string, Reference_Type> = new Map(
+  Reference_TypeSchema.values.map(({ localName, number }) => [localName, number as Reference_Type]),
+);
 
 /** Types of severities that are vectors of CVSS. */
 const scales: ReadonlySet<string> = new Set(["CVSS_V2", "CVSS_V3", "CVSS_V4"]);
@@ -52,17 +45,10 @@ const severityTypes: Readonly<Record<CvssVersion, Severity_Type>> = {
 };
 
 /** Members that the API has no field for. */
-const ignored: ReadonlySet<string> = new Set([
-  "affected[].database_specific",
-  "affected[].ecosystem_specific",
-  "affected[].package",
-  "affected[].ranges",
-  "affected[].versions",
-  "credits",
-  "database_specific",
-  "related",
-  "upstream",
-]);
+const ignored = ignoredMembers({
+  "": "credits database_specific related upstream",
+  "affected[]": "database_specific ecosystem_specific package ranges versions",
+});
 
 /** A URL with an authority. Excludes schemes that a browser would execute, as `javascript:`. */
 const url = /^[a-z][a-z0-9+.-]*:\/\/\S+$/i;

@@ -10,40 +10,12 @@ import { FeedRefusal } from "../source/refusal.ts";
 import { type ArtifactRecord, checkName, checkVersion, cutDescription } from "./artifact-record.ts";
 
 /** All fields of core metadata up to version 2.5, in lower case. */
-const known: ReadonlySet<string> = new Set([
-  "author",
-  "author-email",
-  "classifier",
-  "description",
-  "description-content-type",
-  "download-url",
-  "dynamic",
-  "home-page",
-  "import-name",
-  "import-namespace",
-  "keywords",
-  "license",
-  "license-expression",
-  "license-file",
-  "maintainer",
-  "maintainer-email",
-  "metadata-version",
-  "name",
-  "obsoletes",
-  "obsoletes-dist",
-  "platform",
-  "project-url",
-  "provides",
-  "provides-dist",
-  "provides-extra",
-  "requires",
-  "requires-dist",
-  "requires-external",
-  "requires-python",
-  "summary",
-  "supported-platform",
-  "version",
-]);
+const known: ReadonlySet<string> = new Set(
+  `author author-email classifier description description-content-type download-url dynamic home-page import-name
+    import-namespace keywords license license-expression license-file maintainer maintainer-email metadata-version
+    name obsoletes obsoletes-dist platform project-url provides provides-dist provides-extra requires requires-dist
+    requires-external requires-python summary supported-platform version`.split(/\s+/),
+);
 
 /** Reads the artifact of core metadata, with its one version. Errors: FeedRefusal. */
 export function readCoreMetadata(text: string, unread: Unread): ArtifactRecord {

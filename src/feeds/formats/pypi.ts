@@ -4,7 +4,7 @@
  * its size is the sum of its files. It is yanked (PEP 592) if all its files are, with the reason of the first one.
  */
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
-import type { Fields } from "../records/fields.ts";
+import { type Fields, ignoredMembers } from "../records/fields.ts";
 import {
   type ArtifactRecord,
   checkName,
@@ -14,66 +14,20 @@ import {
   type VersionRecord,
 } from "./artifact-record.ts";
 
-const fileMembers = [
-  "comment_text",
-  "core-metadata",
-  "data-dist-info-metadata",
-  "digests",
-  "downloads",
-  "filename",
-  "has_sig",
-  "md5_digest",
-  "packagetype",
-  "provenance",
-  "python_version",
-  "requires_python",
-  "size",
-  "upload_time",
-  "upload_time_iso_8601",
-  "url",
-  "yanked",
-  "yanked_reason",
-];
+const fileMembers = `
+  comment_text core-metadata data-dist-info-metadata digests downloads filename has_sig md5_digest packagetype
+  provenance python_version requires_python size upload_time upload_time_iso_8601 url yanked yanked_reason`;
 
 /** All other members. Some are read only in one of the two kinds of documents. */
-export const pypiIgnored: ReadonlySet<string> = new Set([
-  "last_serial",
-  "ownership",
-  "urls",
-  "vulnerabilities",
-  ...[
-    "author",
-    "author_email",
-    "bugtrack_url",
-    "classifiers",
-    "description",
-    "description_content_type",
-    "docs_url",
-    "download_url",
-    "downloads",
-    "dynamic",
-    "home_page",
-    "keywords",
-    "license",
-    "license_expression",
-    "license_files",
-    "maintainer",
-    "maintainer_email",
-    "package_url",
-    "platform",
-    "project_url",
-    "project_urls",
-    "provides_extra",
-    "release_url",
-    "requires_dist",
-    "requires_python",
-    "version",
-    "yanked",
-    "yanked_reason",
-  ].map((member) => `info.${member}`),
-  ...fileMembers.map((member) => `releases.*[].${member}`),
-  ...fileMembers.map((member) => `urls[].${member}`),
-]);
+export const pypiIgnored = ignoredMembers({
+  "": "last_serial ownership urls vulnerabilities",
+  info: `
+    author author_email bugtrack_url classifiers description description_content_type docs_url download_url downloads
+    dynamic home_page keywords license license_expression license_files maintainer maintainer_email package_url platform
+    project_url project_urls provides_extra release_url requires_dist requires_python version yanked yanked_reason`,
+  "releases.*[]": fileMembers,
+  "urls[]": fileMembers,
+});
 
 const maxTextLength = 1024 * 1024;
 const maxFiles = 10_000;

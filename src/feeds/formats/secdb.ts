@@ -11,7 +11,7 @@
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type DocumentEventSchema, DocumentSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import { type Fields, hasMembers } from "../records/fields.ts";
+import { type Fields, hasMembers, ignoredMembers } from "../records/fields.ts";
 import { FeedRefusal, refuseInto } from "../source/refusal.ts";
 import type { Published } from "./published.ts";
 import { isRecordId, readId } from "./record-id.ts";
@@ -27,7 +27,9 @@ const vulnerabilityId = /^[A-Za-z][\w.:-]*[-\d][\w.:-]*$/;
 const ownMembers = ["apkurl", "archs", "distroversion", "reponame", "urlprefix"];
 
 /** Members about the files of the repository. */
-export const secdbIgnored: ReadonlySet<string> = new Set(["apkurl", "archs", "distroversion", "urlprefix"]);
+export const secdbIgnored = ignoredMembers({
+  "": "apkurl archs distroversion urlprefix",
+});
 
 /** Whether a record lists packages, and these or the record have other members of a secdb. */
 export function isSecdb(record: unknown): boolean {

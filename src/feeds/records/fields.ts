@@ -215,6 +215,20 @@ export function hasMembers(record: unknown, ...names: readonly string[]): record
   return names.every((name) => Object.hasOwn(record, name));
 }
 
+/**
+ * Members that a reader ignores on purpose, for {@link Fields.reportUnread}.
+ * @param names separated by white space, by the paths of their objects.
+ */
+export function ignoredMembers(names: Readonly<Record<string, string>>): ReadonlySet<string> {
+  const paths = Object.entries(names).flatMap(([path, list]) =>
+    list
+      .trim()
+      .split(/\s+/)
+      .map((name) => join(path, name)),
+  );
+  return new Set(paths);
+}
+
 function readText(value: unknown, maxLength: number, path: string): string {
   if (typeof value !== "string") throw new FeedRefusal(at(path, "is not text"));
   if (value.length > maxLength)

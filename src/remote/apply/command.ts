@@ -20,7 +20,7 @@ interface Options {
   readonly yes?: true;
 }
 
-export function applyCommand(): Command {
+export function makeCommand(): Command {
   return withDocuments(new Command("apply"))
     .description(
       "Create and update resources as documents describe them. A document has kind, parent, spec and, to name one by " +
@@ -34,7 +34,7 @@ export function applyCommand(): Command {
     );
 }
 
-export function diffCommand(): Command {
+export function makeDiffCommand(): Command {
   return withDocuments(new Command("diff"))
     .description(
       "Print what an apply of the documents would change. The exit status is 0 without differences, 1 with some, and " +
@@ -66,7 +66,7 @@ async function run(session: Session, options: Options, mode: Mode): Promise<void
   const canConfirm = canAsk() && !options.filename.includes("-");
   if (options.prune && mode === "apply" && !options.yes && !canConfirm)
     throw new CommandFailure("--prune needs --yes where there is no terminal to ask on", 2);
-  const file = origin === undefined ? undefined : (options.record ?? recordFile(session.server, origin, process.env));
+  const file = origin === undefined ? undefined : (options.record ?? recordFile(session.server, origin));
   const unlock = file === undefined || mode !== "apply" ? async () => {} : await lockRecord(file, origin!);
   try {
     const record = file === undefined ? undefined : await ApplyRecord.read(file, session.server, origin!);

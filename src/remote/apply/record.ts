@@ -27,8 +27,8 @@ interface Head {
 }
 
 /** Where the record of an origin is. */
-export function recordFile(server: string, origin: string, env: NodeJS.ProcessEnv): string {
-  const state = env.XDG_STATE_HOME || join(homedir(), ".local", "state");
+export function recordFile(server: string, origin: string): string {
+  const state = process.env.XDG_STATE_HOME || join(homedir(), ".local", "state");
   const key = createHash("sha256")
     .update(`${new URL(server).href}\n${origin}`)
     .digest("hex")

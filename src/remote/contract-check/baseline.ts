@@ -1,14 +1,11 @@
 /** Differences that are known: the JSON of an earlier check. */
-import { readFile } from "node:fs/promises";
-import { CommandFailure } from "../../command/index.ts";
+import { CommandFailure, readInput } from "../../command/index.ts";
 import { keyOf, type Result } from "./results.ts";
 
 /** Their keys. Errors: CommandFailure for a file that cannot be read or is none. */
-export async function readBaseline(path: string): Promise<ReadonlySet<string>> {
+export function readBaseline(path: string): ReadonlySet<string> {
   const refuse = (reason: string) => new CommandFailure(`--baseline: ${path}: ${reason}`, 2);
-  const text = await readFile(path, "utf8").catch((error: Error) => {
-    throw refuse(error.message);
-  });
+  const text = readInput(path, "--baseline");
   let results: unknown;
   try {
     results = JSON.parse(text);

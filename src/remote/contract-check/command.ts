@@ -18,7 +18,7 @@ interface Options {
   readonly output: keyof typeof formats;
 }
 
-export function contractCommand(): Command {
+export function makeCommand(): Command {
   return new Command("contract").description("check servers against the contract").addCommand(checkCommand());
 }
 
@@ -45,7 +45,7 @@ function checkCommand(): Command {
     .addOption(new Option("-o, --output <FORMAT>", "what to print").choices(Object.keys(formats)).default("text"))
     .action(async ({ group, output, only = [], skip = [], ...options }: Options, command: Command) => {
       const selection = selectionOf({ only, skip });
-      const baseline = options.baseline === undefined ? undefined : await readBaseline(options.baseline);
+      const baseline = options.baseline === undefined ? undefined : readBaseline(options.baseline);
       return inSession(command, async ({ server, token, timeoutMs }) => {
         const text = await token?.token({ server });
         if (text === undefined) throw new CommandFailure("a check needs a token: --token or PLATFORM_TOKEN", 4);

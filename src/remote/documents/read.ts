@@ -1,8 +1,8 @@
 /** Documents of files: YAML or JSON, several in one file, folders of them, or standard input. */
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { CommandFailure } from "../../command/index.ts";
+import { CommandFailure, readInput } from "../../command/index.ts";
 import { type Source, WrittenDocuments } from "./source.ts";
 
 /** A document, and where it is. */
@@ -57,10 +57,7 @@ async function filesOf(path: string): Promise<string[]> {
 
 async function documentsOf(file: string): Promise<SourceDocument[]> {
   if (file === "-") return parseDocuments(await text(process.stdin), "standard input");
-  const source = await readFile(file, "utf8").catch((error: Error) => {
-    throw new CommandFailure(`cannot read ${file}: ${error.message}`, 2);
-  });
-  return parseDocuments(source, file);
+  return parseDocuments(readInput(file), file);
 }
 
 function documentOf(value: unknown, source: Source): SourceDocument {

@@ -2,19 +2,19 @@
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { CommandFailure } from "../../command/index.ts";
 import type { StandardMethod } from "../../standard-method.ts";
-import type { ResourceEntry } from "../catalog/resources.ts";
+import { kebab, type ResourceEntry } from "../catalog/resources.ts";
 import { callMethod } from "../session/call.ts";
 import type { Session } from "../session/session.ts";
 
 /** A message whose fields are read by their names. */
 export type Resource = Message & Readonly<Record<string, unknown>> & { readonly uid: string; readonly etag: string };
 
-/** The method of a resource. Errors: CommandFailure if it has none. */
-export function methodOf(resource: ResourceEntry, verb: StandardMethod["verb"]): DescMethod {
-  const method = resource.methods[verb];
-  if (method === undefined)
-    throw new CommandFailure(`${resource.plural} have no ${verb}: they cannot be changed that way`, 2);
-  return method;
+/** The method of a resource. Errors: CommandFailure if the contract has none. */
+export function methodOf({ plural, methods }: ResourceEntry, verb: StandardMethod["verb"]): DescMethod {
+  const method = methods[verb];
+  if (method !== undefined) return method;
+  const verbs = Object.keys(methods).map((it) => kebab(it));
+  throw new CommandFailure(`${plural} have no ${kebab(verb)}, only ${verbs.join(", ")}`, 2);
 }
 
 /** The field of a method's request that holds the resource. */

@@ -22,7 +22,7 @@ const hopByHop =
 /** What begins with these exchanges or provisions credentials. */
 const unrecorded = /^\/(sts|scim)\//;
 
-export function recordCommand(): Command {
+export function makeCommand(): Command {
   return withSession(new Command("record"))
     .description(
       "Stand before a server as a proxy for HTTP/1.1 and record its answers in JSON, over REST and Connect, for " +

@@ -1,8 +1,7 @@
 /** Recordings of the answers of a server: JSON lines, one for each call over REST, without secrets. */
-import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { buffer } from "node:stream/consumers";
-import { CommandFailure } from "../../command/index.ts";
+import { CommandFailure, readInput } from "../../command/index.ts";
 import { withoutSecrets, withoutTokens } from "./secrets.ts";
 
 /** What a request is found by. Bodies are JSON, without secrets. */
@@ -84,19 +83,15 @@ export class Recording {
 
 /** Reads a recording. Errors: CommandFailure. */
 export function readRecording(file: string): RecordedCall[] {
-  let source: string;
-  try {
-    source = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new CommandFailure(`cannot read ${file}: ${(error as Error).message}`, 2);
-  }
-  return source.split("\n").flatMap((line, index) => {
-    if (line === "") return [];
-    const call = jsonOf(line)?.value as RecordedCall | undefined;
-    if (typeof call?.method !== "string" || typeof call.path !== "string" || typeof call.status !== "number")
-      throw new CommandFailure(`${file}:${index + 1}: this is not a line of a recording`, 2);
-    return [call];
-  });
+  return readInput(file)
+    .split("\n")
+    .flatMap((line, index) => {
+      if (line === "") return [];
+      const call = jsonOf(line)?.value as RecordedCall | undefined;
+      if (typeof call?.method !== "string" || typeof call.path !== "string" || typeof call.status !== "number")
+        throw new CommandFailure(`${file}:${index + 1}: this is not a line of a recording`, 2);
+      return [call];
+    });
 }
 
 function keyOf({ method, path, body }: RecordedRequest): string {

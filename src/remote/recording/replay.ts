@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { type Answering, answerUntilStopped, listenOption, writeStatus } from "./listen.ts";
 import { Recording, readRecording, readRequest } from "./recording.ts";
 
-export function replayCommand(): Command {
+export function makeCommand(): Command {
   return new Command("replay")
     .description(
       "Answer calls over REST, and over Connect with JSON, as the server did that `platform record` recorded: by method, path and body, whatever the " +

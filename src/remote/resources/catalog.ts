@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { contractCatalog } from "../catalog/contract.ts";
 import { commandName, kebab, onlyMethod } from "../catalog/resources.ts";
 
-export function resourcesCommand(): Command {
+export function makeCommand(): Command {
   const command = new Command("resources");
   return command.action(() => {
     const { resources, services } = contractCatalog();

@@ -1,6 +1,5 @@
 /** `platform create`: one command for each resource that can be created. */
-import { Command } from "commander";
-import { contractCatalog } from "../catalog/contract.ts";
+import type { Command } from "commander";
 import { addFieldFlags } from "../catalog/flags.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { uidOfParent } from "../documents/lookup.ts";
@@ -10,16 +9,14 @@ import { printMessages, withOutput } from "../print/print.ts";
 import { clearSecrets } from "../print/secrets.ts";
 import { inSession, withSession } from "../session/session.ts";
 import { documentsOf, etagField, resolveReferences, sourceOf, specOf } from "./fields.ts";
+import { commandOfEach } from "./resource-command.ts";
 
-export function createCommand(): Command {
-  const command = new Command("create").description("Create a resource.");
-  for (const resource of contractCatalog().resources)
-    if (resource.methods.Create !== undefined) command.addCommand(createOne(resource).exitOverride());
-  return command;
+export function makeCommand(): Command {
+  return commandOfEach("Create", "Create a resource.", "create", createOne);
 }
 
-function createOne(resource: ResourceEntry): Command {
-  const command = named(resource, `create ${article(resource.singular)}`)
+function createOne(command: Command, resource: ResourceEntry): Command {
+  command
     .option("--parent <UID|NAME>", "where to create it")
     .option("-f, --filename <FILE>", "fields in YAML or JSON, also of several resources; - is standard input")
     .option("--dry-run", "have the server check it, and create nothing");
@@ -47,17 +44,4 @@ function createOne(resource: ResourceEntry): Command {
       if (options.dryRun) console.error("note: dry run: nothing is created");
     }),
   );
-}
-
-/** A command for one resource, by its singular, plural and kind. */
-export function named(resource: ResourceEntry, description: string): Command {
-  const { singular, plural, kind } = resource;
-  const command = new Command(singular).description(description);
-  for (const alias of new Set([plural, kind])) if (alias !== singular) command.alias(alias);
-  return command;
-}
-
-/** `a role`, `an identity`. */
-export function article(noun: string): string {
-  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
 }

@@ -1,17 +1,14 @@
 /** `platform delete`: one command for each resource that can be deleted. */
-import { Command } from "commander";
+import type { Command } from "commander";
 import { CommandFailure } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
-import { contractCatalog } from "../catalog/contract.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { canAsk, confirm } from "../documents/confirm.ts";
-import { failureOf } from "../documents/failure.ts";
 import { uidOfResource } from "../documents/lookup.ts";
 import { deleteResource } from "../documents/requests.ts";
+import { failureOf } from "../session/failure.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
-import { article, named } from "./create.ts";
-import { addForce } from "./force.ts";
-import { parentOption } from "./resource-argument.ts";
+import { addForce, commandOfEach, parentOption } from "./resource-command.ts";
 
 interface Options {
   readonly force?: boolean;
@@ -20,20 +17,17 @@ interface Options {
   readonly yes?: boolean;
 }
 
-export function deleteCommand(): Command {
-  const command = new Command("delete").description("Delete resources.");
-  for (const resource of contractCatalog().resources)
-    if (resource.methods.Delete !== undefined) command.addCommand(deleteOne(resource).exitOverride());
-  return command;
+export function makeCommand(): Command {
+  return commandOfEach("Delete", "Delete resources.", "delete", deleteOne);
 }
 
-function deleteOne(resource: ResourceEntry): Command {
-  const command = named(resource, `delete ${article(resource.singular)}`)
+function deleteOne(command: Command, resource: ResourceEntry): Command {
+  command
     .argument("<UID|NAME...>", "which")
     .addOption(parentOption())
     .option("--dry-run", "have the server check it, and delete nothing")
     .option("--yes", "do not ask on a terminal");
-  addForce(command, resource, "Delete");
+  addForce(command, resource.methods.Delete!);
   return withSession(command).action(async (names: string[], options: Options, self: Command) =>
     inSession(self, (session) => deleteAll(session, resource, names, options)),
   );

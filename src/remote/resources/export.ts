@@ -15,7 +15,7 @@ import { settableFields } from "./fields.ts";
 /** How many singletons are read at the same time. */
 const concurrency = 8;
 
-export function exportDocumentsCommand(): Command {
+export function makeCommand(): Command {
   const command = withSession(new Command("documents"))
     .description(
       "Print a group and everything below it as documents for `platform apply`, as far as you may list it: each after " +

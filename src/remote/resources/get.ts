@@ -1,13 +1,14 @@
 /** `platform get`: resources by uid or name. */
 import { Command } from "commander";
 import { uidOfResource } from "../documents/lookup.ts";
+import { methodOf } from "../documents/requests.ts";
 import { documentsFormat, printAsDocuments, requireDocuments } from "../documents/write.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, withSession } from "../session/session.ts";
-import { parentOption, requireMethod, requireResource } from "./resource-argument.ts";
+import { parentOption, requireResource } from "./resource-command.ts";
 
-export function getCommand(): Command {
+export function makeCommand(): Command {
   const command = withOutput(withSession(new Command("get")), "table", [documentsFormat])
     .argument("<RESOURCE>", "`platform resources` lists them")
     .argument("<UID|NAME...>", "also a path: team/prod/nginx")
@@ -15,7 +16,7 @@ export function getCommand(): Command {
   return command.action((name: string, texts: readonly string[]) =>
     inSession(command, async (session) => {
       const resource = requireResource(name);
-      const method = requireMethod(resource, "Get");
+      const method = methodOf(resource, "Get");
       const { parent } = command.opts<{ readonly parent?: string }>();
       const isDocuments = command.opts<{ output: string }>().output === documentsFormat;
       if (isDocuments) requireDocuments(resource);

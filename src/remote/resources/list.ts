@@ -11,18 +11,19 @@ import {
 } from "@bufbuild/protobuf";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
-import { CommandFailure, ProgressLine } from "../../command/index.ts";
+import { CommandFailure, ProgressLine, wholeNumber } from "../../command/index.ts";
 import { findResource } from "../catalog/contract.ts";
 import { addFieldFlags, collect, fieldsOf, fieldsOfPairs, requireFields } from "../catalog/flags.ts";
 import { parentType, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
+import { methodOf } from "../documents/requests.ts";
 import { documentsFormat, printAsDocuments, requireDocuments } from "../documents/write.ts";
 import { type JsonPath, order, parsePath } from "../print/json-path.ts";
 import { jsonOf, printMessages, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { addNames } from "./names.ts";
-import { requireMethod, requireResource } from "./resource-argument.ts";
+import { requireResource } from "./resource-command.ts";
 
 /** Of lists (AIP-158); options of the command have their place. */
 const pageFields = ["page_size", "page_token", "order_by", "skip", "uidp"];
@@ -34,13 +35,13 @@ interface Options {
   readonly below?: string;
   readonly orderBy?: string;
   readonly sortBy?: JsonPath;
-  readonly limit: string;
-  readonly skip?: string;
+  readonly limit: number;
+  readonly skip?: number;
   readonly all?: boolean;
 }
 
 /** @param args of the command, for the resource that decides its options. */
-export function listCommand(args: readonly string[]): Command {
+export function makeCommand(args: readonly string[]): Command {
   const resource = args.map((arg) => findResource(arg)).find((it) => it !== undefined);
   const input = resource?.methods.List?.input;
   const command = withOutput(withSession(new Command("list")), "table", [documentsFormat])
@@ -54,15 +55,15 @@ export function listCommand(args: readonly string[]): Command {
       "read all, and print them in the order of a field of their JSON: .updateTime",
       jsonPathOf,
     )
-    .option("--limit <NUMBER>", "print at most so many", "50")
-    .option("--skip <NUMBER>", "leave out so many at the beginning")
+    .option("--limit <NUMBER>", "print at most so many", wholeNumber(1), 50)
+    .option("--skip <NUMBER>", "leave out so many at the beginning", wholeNumber(0))
     .addOption(new Option("--all", "print all, page by page").conflicts("limit"));
   const flags = input === undefined ? [] : addFieldFlags(command, input, pageFields);
   for (const flag of flags) flag.helpGroup("Filters, also as --filter NAME=VALUE:");
   return command.action((name: string) =>
     inSession(command, async (session) => {
       const entry = requireResource(name);
-      const method = requireMethod(entry, "List");
+      const method = methodOf(entry, "List");
       const options = command.opts<Options>();
       const filter = fieldsOfPairs(method.input, options.filter ?? [], "--filter");
       const given = { ...filter, ...fieldsOf(command, flags) };
@@ -70,8 +71,8 @@ export function listCommand(args: readonly string[]): Command {
       const request = Object.keys(given).length === 0 ? given : await withUids(session, method, given);
       await addScope(session, entry, method, request, options);
       if (options.orderBy !== undefined) request.orderBy = options.orderBy;
-      if (options.skip !== undefined) request.skip = countOf(options.skip, "--skip", 0);
-      const limit = options.all ? Number.POSITIVE_INFINITY : countOf(options.limit, "--limit", 1);
+      if (options.skip !== undefined) request.skip = options.skip;
+      const limit = options.all ? Number.POSITIVE_INFINITY : options.limit;
       const rest = { count: 0n };
       const line = new ProgressLine();
       const { output } = command.opts<{ output: string }>();
@@ -218,10 +219,4 @@ async function addScope(
 /** The type that a field refers to; that of groups where it may refer to any. */
 function groupType(field: DescField): string {
   return getOption(field, resource_reference).type || (findResource("group")?.type ?? "");
-}
-
-function countOf(text: string, flag: string, least: number): number {
-  const count = Number(text);
-  if (Number.isInteger(count) && count >= least) return count;
-  throw new CommandFailure(`${flag} must be a whole number from ${least}, not ${JSON.stringify(text)}`, 2);
 }

@@ -1,9 +1,8 @@
 /** Custom methods: `platform group-invites accept`; and `platform call` for every method of every version. */
-import { readFileSync } from "node:fs";
 import type { DescField, DescMessage, DescMethod, JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Command } from "commander";
-import { CommandFailure } from "../../command/index.ts";
+import { CommandFailure, readInput } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { printable } from "../../log-text.ts";
 import { commentOf } from "../catalog/comments.ts";
@@ -22,8 +21,7 @@ export function serviceCommand(entry: ServiceEntry): Command {
   const only = onlyMethod(entry);
   if (only !== undefined) return methodCommand(name, only);
   const command = new Command(name).description(`Methods of ${name}.`);
-  for (const [methodName, method] of customMethods)
-    command.addCommand(methodCommand(methodName, method).exitOverride());
+  for (const [methodName, method] of customMethods) command.addCommand(methodCommand(methodName, method));
   return command;
 }
 
@@ -42,7 +40,7 @@ function methodCommand(name: string, method: DescMethod): Command {
   );
 }
 
-export function callCommand(): Command {
+export function makeCommand(): Command {
   const command = withOutput(withSession(new Command("call")))
     .argument("<SERVICE/METHOD>", "as platform.iam.v1.Roles/List; `platform routes` lists them")
     .option("-d, --data <JSON>", "the request; @FILE reads it from a file, @- from standard input")
@@ -94,18 +92,9 @@ function findMethod(path: string): DescMethod {
   throw new CommandFailure(`there is no method ${JSON.stringify(path)}${suggestion(wanted, names)}`, 2);
 }
 
-/** The text of a file; `-` is standard input. */
-function readInput(file: string): string {
-  try {
-    return readFileSync(file === "-" ? 0 : file, "utf8");
-  } catch (error) {
-    throw new CommandFailure(`--data: cannot read ${file}: ${(error as Error).message}`, 2);
-  }
-}
-
 function readData(data: string | undefined): JsonObject {
   if (data === undefined) return {};
-  const text = data.startsWith("@") ? readInput(data.slice(1)) : data;
+  const text = data.startsWith("@") ? readInput(data.slice(1), "--data") : data;
   let value: JsonValue;
   try {
     value = JSON.parse(text);

@@ -1,9 +1,8 @@
 /** `platform update`: one command for each resource that can be updated. */
 import { type JsonObject, toJson } from "@bufbuild/protobuf";
-import { Command } from "commander";
+import type { Command } from "commander";
 import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
-import { contractCatalog } from "../catalog/contract.ts";
 import { addFieldFlags } from "../catalog/flags.ts";
 import { kebab, type ResourceEntry } from "../catalog/resources.ts";
 import { differencesOf, mergedFields, pathsOf } from "../documents/differences.ts";
@@ -12,28 +11,23 @@ import { getResource, type Resource, type UpdateOptions, updateResource } from "
 import { checkValues, messageOf, type Spec } from "../documents/spec.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
-import { article, named } from "./create.ts";
 import { editFields } from "./edit.ts";
 import { documentsOf, resolveReferences, settableFields, specOf } from "./fields.ts";
-import { addForce } from "./force.ts";
-import { parentOption } from "./resource-argument.ts";
+import { addForce, commandOfEach, parentOption } from "./resource-command.ts";
 
-export function updateCommand(): Command {
-  const command = new Command("update").description("Change a resource.");
-  for (const resource of contractCatalog().resources)
-    if (resource.methods.Update !== undefined) command.addCommand(updateOne(resource).exitOverride());
-  return command;
+export function makeCommand(): Command {
+  return commandOfEach("Update", "Change a resource.", "change", updateOne);
 }
 
-function updateOne(resource: ResourceEntry): Command {
-  const command = named(resource, `change ${article(resource.singular)}`)
+function updateOne(command: Command, resource: ResourceEntry): Command {
+  command
     .argument("<UID|NAME>", "which")
     .addOption(parentOption())
     .option("-f, --filename <FILE>", "fields in YAML or JSON; - is standard input")
     .option("--clear <FIELD...>", "fields that get no value")
     .option("--edit", "edit the fields in $VISUAL or $EDITOR")
     .option("--dry-run", "have the server check it, and change nothing");
-  addForce(command, resource, "Update");
+  addForce(command, resource.methods.Update!);
   const flags = addFieldFlags(withSession(withOutput(command, "yaml")), resource.schema);
   return command.action(async (name: string, options, self: Command) =>
     inSession(self, async (session) => {

@@ -1,9 +1,8 @@
 /** The authorities whose certificates of servers are trusted. */
 import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { Option } from "commander";
-import { CommandFailure } from "../../command/index.ts";
+import { CommandFailure, readInput } from "../../command/index.ts";
 
 /** `--ca`. */
 export const caOption = new Option(
@@ -16,13 +15,8 @@ export const caOption = new Option(
  * CommandFailure if it has none.
  */
 export function trustAuthorities(file: string): void {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new CommandFailure(`--ca: cannot read ${file}: ${(error as Error).message}`, 2);
-  }
-  const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const certificates =
+    readInput(file, "--ca").match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (certificates.length === 0 || !certificates.every(isCertificate))
     throw new CommandFailure(`--ca: ${file} has no certificate in PEM, or one that cannot be read`, 2);
   setDefaultCACertificates([...getCACertificates("default"), ...certificates]);

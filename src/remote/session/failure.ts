@@ -1,6 +1,6 @@
 /** Errors of calls for people: a line for each violation, a hint where one helps, and an exit status by class. */
 import { Code } from "@connectrpc/connect";
-import { isUntrusted, networkReason, type PlatformError } from "../../client/index.ts";
+import { isUntrusted, networkReason, PlatformError } from "../../client/index.ts";
 import { InvalidProfileError, ProfileError } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 
@@ -19,6 +19,14 @@ const statuses: Readonly<Partial<Record<Code, number>>> = {
   [Code.ResourceExhausted]: 8,
   [Code.Canceled]: 130,
 };
+
+/** Errors that every other call would get as well. */
+const general: readonly Code[] = [
+  Code.Unauthenticated,
+  Code.Unavailable,
+  Code.DeadlineExceeded,
+  Code.ResourceExhausted,
+];
 
 /** What to do about a certificate of an authority that is not known. */
 export const trustAnAuthority = "name the certificate of its authority by --ca FILE or PLATFORM_CA";
@@ -56,6 +64,21 @@ export function failureOfCall(error: PlatformError, server: string, message = me
     ],
     exitStatusOf(code),
   );
+}
+
+/**
+ * An error as a failure, and whether every other call would fail in the same way. Other errors are thrown.
+ * @param server the base URL of the server that was called.
+ */
+export function failureOf(
+  error: unknown,
+  server: string,
+): { readonly failure: CommandFailure; readonly concernsAll: boolean } {
+  if (error instanceof CommandFailure) return { failure: error, concernsAll: false };
+  if (!(error instanceof PlatformError)) throw error;
+  const concernsAll =
+    networkReason(error) !== undefined || failureOfProfile(error) !== undefined || general.includes(error.code);
+  return { failure: failureOfCall(error, server), concernsAll };
 }
 
 /** The failure for a profile that cannot be used, also where a call asked for its token; undefined for other errors. */

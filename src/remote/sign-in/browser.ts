@@ -5,8 +5,8 @@ import { spawn } from "node:child_process";
  * Opens a page. BROWSER names another program. Returns whether one was started; without a display none is. What the
  * program prints is dropped.
  */
-export async function openBrowser(url: string, env: NodeJS.ProcessEnv = process.env): Promise<boolean> {
-  const program = programOf(env);
+export async function openBrowser(url: string): Promise<boolean> {
+  const program = programOf(process.env);
   if (program === undefined) return false;
   const [name, ...args] = program;
   const child = spawn(name!, [...args, url], { stdio: "ignore", detached: true });

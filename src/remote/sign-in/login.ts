@@ -13,7 +13,7 @@ import {
   type SignInProvider,
   writeProfile,
 } from "../../client-node/index.ts";
-import { CommandFailure } from "../../command/index.ts";
+import { CommandFailure, wholeNumber } from "../../command/index.ts";
 import { isUid } from "../../uid.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
 import { callMethod } from "../session/call.ts";
@@ -29,7 +29,7 @@ interface LoginOptions {
   readonly scope?: string;
   readonly device?: true;
   readonly browser: boolean;
-  readonly redirectPort: string;
+  readonly redirectPort: number;
   readonly ci?: true;
   readonly audience?: string;
   readonly withToken?: true;
@@ -47,7 +47,7 @@ const refusals: ReadonlyMap<Code, number> = new Map([
   [Code.FailedPrecondition, 5],
 ]);
 
-export function loginCommand(): Command {
+export function makeCommand(): Command {
   const command = withProfile(new Command("login"))
     .option("--issuer <URL>", "OpenID provider of your organisation (default: that of the last sign-in)")
     .option("--client-id <ID>", "client of the platform at the provider (default: that of the last sign-in)")
@@ -59,7 +59,7 @@ export function loginCommand(): Command {
     .option("--scope <SCOPES>", "what to ask the provider for (default: openid email profile)")
     .option("--device", "sign in with a browser on another machine")
     .option("--no-browser", "print the address of the page instead of opening it")
-    .option("--redirect-port <PORT>", "port on 127.0.0.1 for the browser; 0 for any", "0")
+    .option("--redirect-port <PORT>", "port on 127.0.0.1 for the browser; 0 for any", wholeNumber(0, 65_535), 0)
     .addOption(
       new Option("--ci", "use the token of the CI job or of the Kubernetes pod").conflicts([
         "issuer",
@@ -139,14 +139,11 @@ async function externalToken(
   server: string,
 ): Promise<string> {
   if (provider !== undefined) {
-    const redirectPort = Number(options.redirectPort);
-    if (!(Number.isInteger(redirectPort) && redirectPort >= 0 && redirectPort < 65_536))
-      throw new CommandFailure(`--redirect-port must be from 0 to 65535, not ${options.redirectPort}`, 2);
     const { signInWithBrowser, signInWithDevice } = await import("./provider.ts");
     const how: SignInOptions = {
       ...provider,
       clientSecret: options.clientSecret,
-      redirectPort,
+      redirectPort: options.redirectPort,
       opensBrowser: options.browser,
       timeoutMs: browserTimeoutMs,
       tell: (line) => console.error(line),

@@ -8,7 +8,7 @@ import { failureOfCall } from "../session/failure.ts";
 import { profileOption, withChosenProfile } from "../session/session.ts";
 import { remainingTime } from "./remaining-time.ts";
 
-export function logoutCommand(): Command {
+export function makeCommand(): Command {
   const command = new Command("logout")
     .addOption(profileOption)
     .addOption(caOption)

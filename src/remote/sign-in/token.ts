@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { CommandFailure } from "../../command/index.ts";
 import { inSession, withSession } from "../session/session.ts";
 
-export function printTokenCommand(): Command {
+export function makeCommand(): Command {
   const command = withSession(new Command("token")).requiredOption("--print", "print the token that commands send");
   return command.action(() =>
     inSession(command, async ({ server, token }) => {

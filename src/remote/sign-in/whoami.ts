@@ -40,7 +40,7 @@ interface WhoAmI {
 
 const unlisted = "the identities that the token matches, if any; you may list none of its issuer and subject";
 
-export function whoamiCommand(): Command {
+export function makeCommand(): Command {
   const command = withSession(new Command("whoami")).addOption(
     new Option("-o, --output <FORMAT>", "how to print").choices(["text", "json"]).default("text"),
   );

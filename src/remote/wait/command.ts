@@ -6,10 +6,10 @@ import { PlatformError } from "../../client/index.ts";
 import { CommandFailure, ProgressLine } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
-import { failureOf } from "../documents/failure.ts";
 import { uidOfResource } from "../documents/lookup.ts";
-import { getResource, type Resource } from "../documents/requests.ts";
-import { parentOption, requireMethod, requireResource } from "../resources/resource-argument.ts";
+import { getResource, methodOf, type Resource } from "../documents/requests.ts";
+import { parentOption, requireResource } from "../resources/resource-command.ts";
+import { failureOf } from "../session/failure.ts";
 import { inSession, type Session, sessionUntil, withSession } from "../session/session.ts";
 import { type Condition, readCondition } from "./condition.ts";
 
@@ -18,7 +18,7 @@ const delayMs = { first: 200, most: 2000 };
 /** Exit statuses of {@link failureOf}. */
 const status = { notFound: 3, notAvailable: 6, tooMany: 8 };
 
-export function waitCommand(): Command {
+export function makeCommand(): Command {
   return withSession(new Command("wait"))
     .description("Wait until a resource exists, is deleted, or has a value in a field.")
     .argument("<RESOURCE>", "`platform resources` lists them")
@@ -34,7 +34,7 @@ export function waitCommand(): Command {
     .action((name: string, text: string, options: { for: string; parent?: string; within: string }, command: Command) =>
       inSession(command, async (session) => {
         const resource = requireResource(name);
-        requireMethod(resource, "Get");
+        methodOf(resource, "Get");
         const condition = readCondition(resource, options.for);
         const withinMs = Number(options.within) * 1000;
         if (!(withinMs > 0))

@@ -125,9 +125,15 @@ test("what is not a delivery is refused", async () => {
 
 describe("it says what it cannot use", () => {
   test.each([
-    [["--port", "http"], '--port must be a number from 0, not "http"'],
-    [["--port", "70000"], '--port must be a number from 0, not "70000"'],
-    [["--count", "0"], '--count must be a number from 1, not "0"'],
+    [
+      ["--port", "http"],
+      "option '--port <PORT>' argument 'http' is invalid. It must be a whole number from 0 to 65535.",
+    ],
+    [
+      ["--port", "70000"],
+      "option '--port <PORT>' argument '70000' is invalid. It must be a whole number from 0 to 65535.",
+    ],
+    [["--count", "0"], "option '--count <N>' argument '0' is invalid. It must be a whole number from 1."],
     [["--secret", "secret"], "--secret must be `whsec_` and base64, as CreateSubscription returned it"],
   ])("%j", async (args, message) => {
     const outcome = await runPlatform(["events", "listen", ...args]);

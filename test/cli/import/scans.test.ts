@@ -1,7 +1,7 @@
 /** `platform import vuln-report` and `platform import eol`. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newRow } from "../../../src/resource/index.ts";
 import { saveImage } from "../../../src/services/index.ts";
@@ -31,7 +31,7 @@ async function run(command: string, document: unknown, ...options: string[]) {
   const path = join(folder, `${Math.random()}.json`);
   await writeFile(path, typeof document === "string" ? document : JSON.stringify(document));
   const { code, stdout, stderr } = await runHere(["import", command, path, ...options, "--database", database]);
-  return { code, stdout, stderr: stderr.replaceAll(path, "FILE") };
+  return { code, stdout, stderr: stderr.replaceAll(path, "FILE").replaceAll(basename(path), "NAME") };
 }
 
 test("a report is stored whole, and the second time nothing", async () => {
@@ -52,7 +52,7 @@ test("a bad finding is refused alone", async () => {
   const bad = { vulnerability: { id: "" }, artifact: { name: "a" } };
   const { code, stdout, stderr } = await run("vuln-report", grypeReport(undefined, [bad]), "--repo", repo);
   expect([code, stdout.split(",").slice(0, 3).join()]).toEqual([1, "changed, findings 4, refused 1"]);
-  expect(stderr).toContain("refused: matches[4]: matches[4].vulnerability.id: is empty\n");
+  expect(stderr).toContain("refused: NAME: matches[4]: matches[4].vulnerability.id: is empty\n");
   expect(stderr).toMatch(/error: 1 refused\n$/);
 });
 
@@ -87,7 +87,7 @@ test("the versions of a product are stored, and the second time nothing", async 
   expect(await run("eol", cycles, "--product", "python")).toMatchObject({
     code: 1,
     stdout: "python: added, 1 versions, 1 refused\n",
-    stderr: "refused: cycles[1]: cycles[1].eol: is not a date YYYY-MM-DD\nerror: 1 refused\n",
+    stderr: "refused: NAME: cycles[1]: cycles[1].eol: is not a date YYYY-MM-DD\nerror: 1 refused\n",
   });
   const again = await run("eol", cycles, "--product", "python", "--json");
   expect(again.code).toBe(1);

@@ -301,7 +301,12 @@ describe("failures", () => {
       2,
       /^error: --filter: there is no nam; did you mean name\?/,
     ],
-    ["no results", ["list", "repos", "--limit", "0"], 2, /^error: --limit must be a whole number from 1, not "0"/],
+    [
+      "no results",
+      ["list", "repos", "--limit", "0"],
+      2,
+      /^error: option '--limit <NUMBER>' argument '0' is invalid\. It must be a whole number from 1\.\n$/,
+    ],
     ["a limit on all", ["list", "repos", "--limit", "1", "--all"], 2, /^error: option '--all' cannot be used with/],
     ["a filter without a value", ["list", "repos", "--filter", "name"], 2, /name=value/],
     ["a name that nothing has", ["get", "repo", "delta"], 3, /^error: no repo is named delta\n$/],

@@ -1,6 +1,6 @@
 /** CycloneDX 1.x in JSON. Reads the components that are packages, at any depth. */
 
-import { Fields } from "../../records/fields.ts";
+import { Fields, ignoredMembers } from "../../records/fields.ts";
 import { type ReadNotes, readEach } from "../../records/read-each.ts";
 import { FeedRefusal } from "../../source/refusal.ts";
 import { maxPackages, PackageList, type Sbom } from "./packages.ts";
@@ -29,59 +29,15 @@ const maxLength = 4096;
 const maxValueLength = 1024 * 1024;
 
 /** All other members of CycloneDX 1.0 to 1.7. */
-const ignored: ReadonlySet<string> = new Set([
-  "$schema",
-  "annotations",
-  "citations",
-  "compositions",
-  "declarations",
-  "definitions",
-  "dependencies",
-  "externalReferences",
-  "formulation",
-  "metadata",
-  "patents",
-  "properties",
-  "serialNumber",
-  "services",
-  "signature",
-  "version",
-  "vulnerabilities",
-  ...[
-    "author",
-    "authors",
-    "bom-ref",
-    "copyright",
-    "cpe",
-    "cryptoProperties",
-    "data",
-    "description",
-    "evidence",
-    "externalReferences",
-    "hashes",
-    "isExternal",
-    "licenses",
-    "manufacturer",
-    "mime-type",
-    "modelCard",
-    "modified",
-    "omniborId",
-    "patentAssertions",
-    "pedigree",
-    "properties",
-    "publisher",
-    "releaseNotes",
-    "scope",
-    "signature",
-    "supplier",
-    "swhid",
-    "swid",
-    "tags",
-    "type",
-    "version",
-    "versionRange",
-  ].map((member) => `components[].${member}`),
-]);
+const ignored = ignoredMembers({
+  "": `
+    $schema annotations citations compositions declarations definitions dependencies externalReferences formulation
+    metadata patents properties serialNumber services signature version vulnerabilities`,
+  "components[]": `
+    author authors bom-ref copyright cpe cryptoProperties data description evidence externalReferences hashes isExternal
+    licenses manufacturer mime-type modelCard modified omniborId patentAssertions pedigree properties publisher
+    releaseNotes scope signature supplier swhid swid tags type version versionRange`,
+});
 
 /** Reads a parsed bill of materials. Components that cannot be read are refused alone. Errors: FeedRefusal. */
 export function readCycloneDx(json: unknown, notes: ReadNotes): Sbom {

@@ -3,7 +3,7 @@
  * image itself.
  */
 
-import { Fields } from "../../records/fields.ts";
+import { Fields, ignoredMembers } from "../../records/fields.ts";
 import { type ReadNotes, readEach } from "../../records/read-each.ts";
 import { FeedRefusal } from "../../source/refusal.ts";
 import { maxPackages, PackageList, type Sbom } from "./packages.ts";
@@ -42,62 +42,22 @@ const purlTypes = new Set(["purl", "http://spdx.org/rdf/references/purl"]);
 const builtFrom = /^built package from: (\S+)(?: (\S+))?$/;
 
 /** All other members of SPDX 2.3. */
-const ignored: ReadonlySet<string> = new Set([
-  "SPDXID",
-  "annotations",
-  "comment",
-  "creationInfo",
-  "dataLicense",
-  "documentDescribes",
-  "documentNamespace",
-  "externalDocumentRefs",
-  "files",
-  "hasExtractedLicensingInfos",
-  "name",
-  "relationships",
-  "revieweds",
-  "snippets",
-  ...[
-    "SPDXID",
-    "annotations",
-    "attributionTexts",
-    "builtDate",
-    "checksums",
-    "comment",
-    "copyrightText",
-    "description",
-    "downloadLocation",
-    "externalRefs[].comment",
-    "externalRefs[].referenceCategory",
-    "externalRefs[].referenceLocator",
-    "externalRefs[].referenceType",
-    "filesAnalyzed",
-    "hasFiles",
-    "homepage",
-    "licenseComments",
-    "licenseConcluded",
-    "licenseDeclared",
-    "licenseInfoFromFiles",
-    "originator",
-    "packageFileName",
-    "packageVerificationCode",
-    "primaryPackagePurpose",
-    "releaseDate",
-    "sourceInfo",
-    "summary",
-    "supplier",
-    "validUntilDate",
-  ].map((member) => `packages[].${member}`),
-]);
+const ignored = ignoredMembers({
+  "": `
+    SPDXID annotations comment creationInfo dataLicense documentDescribes documentNamespace externalDocumentRefs files
+    hasExtractedLicensingInfos name relationships revieweds snippets`,
+  "packages[]": `
+    SPDXID annotations attributionTexts builtDate checksums comment copyrightText description downloadLocation
+    filesAnalyzed hasFiles homepage licenseComments licenseConcluded licenseDeclared licenseInfoFromFiles originator
+    packageFileName packageVerificationCode primaryPackagePurpose releaseDate sourceInfo summary supplier validUntilDate`,
+  "packages[].externalRefs[]": "comment referenceCategory referenceLocator referenceType",
+});
 
 /** Members of the elements of SPDX 3, most of which are not packages. */
-const ignored3: ReadonlySet<string> = new Set([
-  "@context",
-  "@graph[].*",
-  ..."comment externalIdentifierType identifier identifierLocator issuingAuthority type"
-    .split(" ")
-    .map((member) => `@graph[].externalIdentifier[].${member}`),
-]);
+const ignored3 = ignoredMembers({
+  "": "@context @graph[].*",
+  "@graph[].externalIdentifier[]": "comment externalIdentifierType identifier identifierLocator issuingAuthority type",
+});
 
 const maxElements = 1_000_000;
 

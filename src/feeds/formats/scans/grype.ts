@@ -1,16 +1,8 @@
 /** The JSON report of Grype. */
-import type { Fields } from "../../records/fields.ts";
+import { type Fields, ignoredMembers } from "../../records/fields.ts";
 import { type ReadNotes, readEach } from "../../records/read-each.ts";
 import { namedCvssVersion } from "../cvss.ts";
-import { digestsIn, limits, type VulnFinding, type VulnScan } from "./scan.ts";
-
-const severities: Readonly<Record<string, VulnFinding["severity"]>> = {
-  negligible: "NEGLIGIBLE",
-  low: "LOW",
-  medium: "MEDIUM",
-  high: "HIGH",
-  critical: "CRITICAL",
-};
+import { digestsIn, limits, severityOf, type VulnFinding, type VulnScan } from "./scan.ts";
 
 const fixStates: Readonly<Record<string, VulnFinding["fix"]["state"]>> = {
   fixed: "FIXED",
@@ -19,34 +11,19 @@ const fixStates: Readonly<Record<string, VulnFinding["fix"]["state"]>> = {
 };
 
 /** Members that are ignored on purpose. */
-const ignored: ReadonlySet<string> = new Set([
-  "alertsByPackage",
-  "distro",
-  "ignoredMatches",
-  "source.type",
-  "source.target.*",
-  "descriptor.configuration",
-  ...["checksum", "error", "from", "location", "path", "providers", "schemaVersion", "valid"].flatMap((name) => [
-    `descriptor.db.${name}`,
-    `descriptor.db.status.${name}`,
-  ]),
-  "matches[].matchDetails",
-  ...["language", "upstreams", "metadataType", "metadata", "type"].map((name) => `matches[].artifact.${name}`),
-  "matches[].artifact.locations[].accessPath",
-  "matches[].artifact.locations[].annotations",
-  "matches[].artifact.locations[].layerID",
-  "matches[].vulnerability.fix.available",
-  "matches[].vulnerability.fix.suggestedVersion",
-  ...["advisories", "cwes", "knownExploited[].cwes", "knownExploited[].notes"].map(
-    (name) => `matches[].vulnerability.${name}`,
-  ),
-  ...["type", "vendorMetadata", "metrics.exploitabilityScore", "metrics.impactScore"].map(
-    (name) => `matches[].vulnerability.cvss[].${name}`,
-  ),
-  ..."advisories cvss cwes dataSource epss knownExploited namespace risk severity urls"
-    .split(" ")
-    .map((name) => `matches[].relatedVulnerabilities[].${name}`),
-]);
+const ignored = ignoredMembers({
+  "": `
+    alertsByPackage descriptor.configuration distro ignoredMatches matches[].matchDetails source.target.* source.type`,
+  "descriptor.db": "checksum error from location path providers schemaVersion valid",
+  "descriptor.db.status": "checksum error from location path providers schemaVersion valid",
+  "matches[].artifact": "language metadata metadataType type upstreams",
+  "matches[].artifact.locations[]": "accessPath annotations layerID",
+  "matches[].relatedVulnerabilities[]": `
+    advisories cvss cwes dataSource epss knownExploited namespace risk severity urls`,
+  "matches[].vulnerability": `
+    advisories cwes fix.available fix.suggestedVersion knownExploited[].cwes knownExploited[].notes`,
+  "matches[].vulnerability.cvss[]": "metrics.exploitabilityScore metrics.impactScore type vendorMetadata",
+});
 
 /** Reads a report. Errors: FeedRefusal. */
 export function readGrype(report: Fields, notes: ReadNotes): VulnScan {
@@ -94,7 +71,7 @@ function readMatch(match: Fields): VulnFinding {
       vulnerability.optionalText("description", limits.text) ??
       others.find(({ description }) => description !== "")?.description ??
       "",
-    severity: severities[(vulnerability.optionalText("severity") ?? "").toLowerCase()] ?? "UNKNOWN",
+    severity: severityOf(vulnerability.optionalText("severity")),
     cvss: vulnerability.objects("cvss", 100).flatMap((rating) => {
       const score = rating.optionalObject("metrics")?.optionalNumber("baseScore");
       const vector = rating.optionalText("vector", limits.name) ?? "";

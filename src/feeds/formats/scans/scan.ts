@@ -1,7 +1,14 @@
 /** What reports of vulnerability scanners have in common. */
 
+const severities = ["UNKNOWN", "NEGLIGIBLE", "LOW", "MEDIUM", "HIGH", "CRITICAL"] as const;
+
 /** How severe a vulnerability is. */
-export type VulnSeverity = "UNKNOWN" | "NEGLIGIBLE" | "LOW" | "MEDIUM" | "HIGH" | "CRITICAL";
+type VulnSeverity = (typeof severities)[number];
+
+/** The severity of a name in any case. */
+export function severityOf(name = ""): VulnSeverity {
+  return severities.find((severity) => severity === name.toUpperCase()) ?? "UNKNOWN";
+}
 
 /** A vulnerability in a package. Texts are "" where the report has none. */
 export interface VulnFinding {

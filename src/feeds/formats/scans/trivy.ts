@@ -1,10 +1,8 @@
 /** The JSON report of Trivy, schema version 2. */
-import type { Fields } from "../../records/fields.ts";
+import { type Fields, ignoredMembers } from "../../records/fields.ts";
 import { type ReadNotes, readEach } from "../../records/read-each.ts";
 import { namedCvssVersion } from "../cvss.ts";
-import { digestsIn, limits, type VulnFinding, type VulnScan } from "./scan.ts";
-
-const severities: ReadonlySet<string> = new Set(["LOW", "MEDIUM", "HIGH", "CRITICAL"]);
+import { digestsIn, limits, severityOf, type VulnFinding, type VulnScan } from "./scan.ts";
 
 const fixStates: Readonly<Record<string, VulnFinding["fix"]["state"]>> = {
   fixed: "FIXED",
@@ -22,34 +20,17 @@ const ratingMembers = [
 ] as const;
 
 /** Members that are ignored on purpose. */
-const ignored: ReadonlySet<string> = new Set([
-  "ArtifactID",
-  "ArtifactName",
-  "ArtifactType",
-  "ReportID",
-  "SchemaVersion",
-  "Trivy",
-  ...["DiffIDs", "ImageConfig", "ImageID", "Layers", "OS", "Reference", "RepoTags", "Size"].map(
-    (name) => `Metadata.${name}`,
-  ),
-  ...[
-    "Class",
-    "CustomResources",
-    "ExperimentalModifiedFindings",
-    "Licenses",
-    "MisconfSummary",
-    "Misconfigurations",
-  ].map((name) => `Results[].${name}`),
-  ...["Packages", "Secrets", "Target", "Type"].map((name) => `Results[].${name}`),
-  ...["CweIDs", "Fingerprint", "LastModifiedDate", "Layer", "PublishedDate", "SeveritySource", "VendorSeverity"].map(
-    (name) => `Results[].Vulnerabilities[].${name}`,
-  ),
-  "Results[].Vulnerabilities[].DataSource.BaseID",
-  "Results[].Vulnerabilities[].DataSource.Name",
-  "Results[].Vulnerabilities[].DataSource.URL",
-  "Results[].Vulnerabilities[].PkgIdentifier.BOMRef",
-  "Results[].Vulnerabilities[].PkgIdentifier.UID",
-]);
+const ignored = ignoredMembers({
+  "": "ArtifactID ArtifactName ArtifactType ReportID SchemaVersion Trivy",
+  Metadata: "DiffIDs ImageConfig ImageID Layers OS Reference RepoTags Size",
+  "Results[]": `
+    Class CustomResources ExperimentalModifiedFindings Licenses MisconfSummary Misconfigurations Packages Secrets Target
+    Type`,
+  "Results[].Vulnerabilities[]": `
+    CweIDs Fingerprint LastModifiedDate Layer PkgIdentifier.BOMRef PkgIdentifier.UID PublishedDate SeveritySource
+    VendorSeverity`,
+  "Results[].Vulnerabilities[].DataSource": "BaseID Name URL",
+});
 
 /** Reads a report. Errors: FeedRefusal. */
 export function readTrivy(report: Fields, notes: ReadNotes): VulnScan {
@@ -74,7 +55,6 @@ export function readTrivy(report: Fields, notes: ReadNotes): VulnScan {
 function readVulnerability(found: Fields): VulnFinding {
   const fixed = found.optionalText("FixedVersion", limits.name) ?? "";
   const status = found.optionalText("Status") ?? "";
-  const severity = found.optionalText("Severity") ?? "";
   const title = found.optionalText("Title", limits.text) ?? "";
   const url = found.optionalText("PrimaryURL", limits.name) ?? "";
   const path = found.optionalText("PkgPath", limits.name) ?? "";
@@ -84,7 +64,7 @@ function readVulnerability(found: Fields): VulnFinding {
     aliases: found.texts("VendorIDs", limits.short),
     source: found.optionalObject("DataSource")?.optionalText("ID") ?? "",
     description: found.optionalText("Description", limits.text) || title,
-    severity: severities.has(severity) ? (severity as VulnFinding["severity"]) : "UNKNOWN",
+    severity: severityOf(found.optionalText("Severity")),
     cvss: (ratings?.names ?? []).flatMap((name) => {
       const rating = ratings!.object(name);
       return ratingMembers.flatMap(([scoreMember, vectorMember, version]) => {
