@@ -5,7 +5,6 @@ import type { HandlerContext } from "@connectrpc/connect";
 import {
   DeliveriesService,
   DeliverySchema,
-  type DeliverySettingsSchema,
   Delivery_State as DeliveryState,
   type GetDeliveryRequest,
   type ListDeliveriesRequest,
@@ -18,7 +17,6 @@ import {
   ReplayFailedDeliveriesResponseSchema,
   type SendTestEventRequest,
 } from "../../../gen/platform/delivery/v1/deliveries_pb.ts";
-import type { SubscriptionSchema } from "../../../gen/platform/events/v2/subscriptions_pb.ts";
 import {
   countOfSubscription,
   type DeliveryOfEvent,
@@ -37,34 +35,19 @@ import {
   type MountedService,
   messageOf,
   openList,
-  type Resource,
   requireResource,
   transactionOf,
 } from "../../resource/index.ts";
 import { timeRangeOf } from "../time-range.ts";
-import { settingsMethods } from "./delivery-settings.ts";
+import { deliverySettings, settingsMethods } from "./delivery-settings.ts";
 import { eventTypesOf } from "./event-types.ts";
+import { subscriptions } from "./subscriptions.ts";
 import { recordTestEvent } from "./test-event.ts";
 
-/**
- * @param settings the resource that is a part of subscriptions.
- * @param services every service of the contract.
- */
-export function deliveriesService(
-  subscriptions: Resource<typeof SubscriptionSchema>,
-  settings: Resource<typeof DeliverySettingsSchema>,
-  services: () => readonly DescService[],
-): MountedService {
-  /** Errors: NOT_FOUND; FAILED_PRECONDITION for a disabled subscription, whose pending deliveries are dropped. */
-  async function requireEnabled(uid: string, context: HandlerContext): Promise<void> {
-    const { disableTime } = messageOf(subscriptions, await findRowToChange(subscriptions, uid, context));
-    if (disableTime === undefined) return;
-    const description = "the subscription is disabled: its receiver answered 410 Gone";
-    throw failedPrecondition({ type: "DISABLED", subject: uid, description });
-  }
-
-  return implement(DeliveriesService, [settings], {
-    ...settingsMethods(subscriptions, settings),
+/** @param services every service of the contract. */
+export function deliveriesService(services: () => readonly DescService[]): MountedService {
+  return implement(DeliveriesService, [deliverySettings], {
+    ...settingsMethods,
 
     async getDelivery({ subscription, eventId }: GetDeliveryRequest, context) {
       await requireResource(subscriptions, subscription, context);
@@ -129,6 +112,14 @@ export function deliveriesService(
       return requireDelivery(subscription, await recordTestEvent(subscription, context), context);
     },
   });
+}
+
+/** Errors: NOT_FOUND; FAILED_PRECONDITION for a disabled subscription, whose pending deliveries are dropped. */
+async function requireEnabled(uid: string, context: HandlerContext): Promise<void> {
+  const { disableTime } = messageOf(subscriptions, await findRowToChange(subscriptions, uid, context));
+  if (disableTime === undefined) return;
+  const description = "the subscription is disabled: its receiver answered 410 Gone";
+  throw failedPrecondition({ type: "DISABLED", subject: uid, description });
 }
 
 const byEventTime = {

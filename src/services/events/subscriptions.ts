@@ -22,33 +22,27 @@ import {
   implement,
   insertResource,
   type MountedService,
-  type Resource,
   removeResource,
   toResponse,
   transactionOf,
 } from "../../resource/index.ts";
+import { groups } from "../iam/groups.ts";
 import { createSigningSecret, sealSigningSecrets } from "./signing-secret.ts";
 
-/** @param groups the parent of subscriptions. */
-export function defineSubscriptions(groups: Resource) {
-  return defineResource({
-    schema: SubscriptionSchema,
-    list: ListSubscriptionsRequestSchema,
-    parent: groups,
-    onParentDelete: "block",
-    columns: {},
-    filters: {},
-    async hydrate(messages) {
-      for (const subscription of messages) subscription.signingSecret = "";
-    },
-  });
-}
+export const subscriptions = defineResource({
+  schema: SubscriptionSchema,
+  list: ListSubscriptionsRequestSchema,
+  parent: groups,
+  onParentDelete: "block",
+  columns: {},
+  filters: {},
+  async hydrate(messages) {
+    for (const subscription of messages) subscription.signingSecret = "";
+  },
+});
 
 /** @param allowLoopbackSinks whether addresses on a loopback host are accepted, at http too. */
-export function subscriptionsService(
-  subscriptions: Resource<typeof SubscriptionSchema>,
-  allowLoopbackSinks: boolean,
-): MountedService {
+export function subscriptionsService(allowLoopbackSinks: boolean): MountedService {
   return implement(SubscriptionsService, [subscriptions], {
     async createSubscription({ parent, subscription }: CreateSubscriptionRequest, context) {
       const uid = newUid(parent);
