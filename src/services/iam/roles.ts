@@ -15,11 +15,13 @@ import {
 import {
   authorityOf,
   capabilities,
+  capabilitiesByName,
   capabilityList,
   capabilityNamed,
   holds,
   requireCapabilities,
 } from "../../auth/index.ts";
+import { suggestion } from "../../did-you-mean.ts";
 import { failedPrecondition, invalid, permissionDenied } from "../../errors.ts";
 import {
   contentOf,
@@ -38,6 +40,7 @@ import {
   toResponse,
 } from "../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../store/index.ts";
+import { shorten } from "../../violations.ts";
 import { builtInRoles, isCurrent } from "./built-in-roles.ts";
 import { groups } from "./groups.ts";
 
@@ -119,6 +122,14 @@ export async function storeBuiltInRoles(session: WriteSession, nowMs: number): P
     else if (!isCurrent(messageOf(roles, row), role))
       await session.update(roles.table, { ...row, ...content, updateTimeUs: nowMs * 1000 });
   }
+}
+
+/** The capability of a name. Errors: INVALID_ARGUMENT on `field`. */
+export function capabilityOf(field: string, name: string): Capability {
+  const capability = capabilitiesByName.get(name);
+  if (capability !== undefined) return capability;
+  const near = suggestion(name, capabilitiesByName.keys());
+  throw invalid({ field, description: `no capability is named ${JSON.stringify(shorten(name))}${near}` });
 }
 
 /** Errors: PERMISSION_DENIED unless the caller holds the added capabilities. */

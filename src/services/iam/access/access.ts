@@ -7,10 +7,7 @@ import {
   type ListAccessRequest,
   ListAccessResponseSchema,
 } from "../../../../gen/platform/access/v1/access_pb.ts";
-import type { Capability } from "../../../../gen/platform/capabilities/capabilities_pb.ts";
-import { authorityOf, capabilitiesByName } from "../../../auth/index.ts";
-import { suggestion } from "../../../did-you-mean.ts";
-import { invalid } from "../../../errors.ts";
+import { authorityOf } from "../../../auth/index.ts";
 import {
   commonSortNames,
   databaseOf,
@@ -20,15 +17,15 @@ import {
   requireResource,
 } from "../../../resource/index.ts";
 import { rootOf } from "../../../uid.ts";
-import { shorten } from "../../../violations.ts";
 import { groups } from "../groups.ts";
+import { capabilityOf } from "../roles.ts";
 import { explainAccess } from "./explain.ts";
 import type { Reader } from "./found-grants.ts";
 import { countAccess, listAccess } from "./list.ts";
 
 export const accessService = implement(AccessService, [], {
   async explain({ scope, identity, capability }: ExplainRequest, context) {
-    const question = { scope, identity, capability: capabilityOf(capability) };
+    const question = { scope, identity, capability: capabilityOf("capability", capability) };
     await requireResource(groups, rootOf(scope), context);
     return explainAccess(databaseOf(context), readerOf(context), question);
   },
@@ -57,17 +54,4 @@ const inTurn = { sortNames: commonSortNames, defaultOrder: [] };
 function readerOf(context: HandlerContext): Reader {
   const { issuerUrl, nowMs } = environmentOf(context);
   return { grants: authorityOf(context).grants, issuerUrl, nowMs };
-}
-
-/** Errors: INVALID_ARGUMENT. */
-function capabilityOf(name: string): Capability {
-  const capability = capabilitiesByName.get(name);
-  if (capability === undefined) {
-    const near = suggestion(name, capabilitiesByName.keys());
-    throw invalid({
-      field: "capability",
-      description: `no capability is named ${JSON.stringify(shorten(name))}${near}`,
-    });
-  }
-  return capability;
 }

@@ -19,10 +19,11 @@ import { ancestorsOf, covers, parentOf } from "../../../uid.ts";
 import { counted } from "../../../violations.ts";
 import { capabilitiesOf, readGrants, scopeOfBinding } from "../auth/grants.ts";
 import { isActive } from "../auth/identity-source.ts";
-import { administratorRole, administratorRoleUid, builtInRoles } from "../built-in-roles.ts";
+import { isAdministrator } from "../bootstrap.ts";
+import { administratorRole, builtInRoles } from "../built-in-roles.ts";
 import { externalGroupRoleMappings } from "../external-group-role-mappings.ts";
 import { identities } from "../identities.ts";
-import { signIns, signInUid } from "../provisioning/sign-ins.ts";
+import { withoutSignIn } from "../provisioning/sign-ins.ts";
 import { roleBindings } from "../role-bindings.ts";
 import { roles } from "../roles.ts";
 import {
@@ -107,14 +108,6 @@ async function identify(
   return { standing: (await isActive(session, row, reader.issuerUrl)) ? "active" : "inactive", row };
 }
 
-function isAdministrator(session: ReadSession, identity: string): Promise<boolean> {
-  const where = [
-    { column: "identity_uid", equals: identity },
-    { column: "role_uid", equals: administratorRoleUid },
-  ];
-  return session.exists(roleBindings.table, { where });
-}
-
 interface Facts {
   readonly standing: Standing;
   readonly row: Row | undefined;
@@ -168,15 +161,6 @@ async function findGrants(
 
 function gives({ state, capabilities }: FoundGrant, capability: Capability): boolean {
   return state !== GrantState.INEFFECTIVE && capabilities.has(capability);
-}
-
-/** Those of the providers that have not signed the user in. */
-async function withoutSignIn(session: ReadSession, providers: readonly Row[], user: string): Promise<Row[]> {
-  const known = await session.getMany(
-    signIns,
-    providers.map(({ uid }) => signInUid(uid, user)),
-  );
-  return providers.filter(({ uid }) => !known.has(signInUid(uid, user)));
 }
 
 async function mappingsOf(session: ReadSession, providers: readonly Row[]): Promise<Row[]> {

@@ -23,7 +23,7 @@ import { externalGroupRoleMappings } from "../external-group-role-mappings.ts";
 import { groupInvites } from "../group-invites.ts";
 import { identities } from "../identities.ts";
 import { identityProviders } from "../identity-providers.ts";
-import { signIns, signInUid } from "../provisioning/sign-ins.ts";
+import { withoutSignIn } from "../provisioning/sign-ins.ts";
 import { roleBindings } from "../role-bindings.ts";
 import {
   type FoundGrant,
@@ -237,14 +237,11 @@ async function promisesToUser(
   const providers = await providersOf(session, reader, user, scope);
   if (providers.length === 0) return [];
   const uids = providers.map(({ uid }) => uid);
-  const signedIn = await session.getMany(
-    signIns,
-    uids.map((uid) => signInUid(uid, user)),
-  );
+  const others = await withoutSignIn(session, providers, user);
   return [
     {
       table: identityProviders.table,
-      selection: { uids: uids.filter((uid) => !signedIn.has(signInUid(uid, user))) },
+      selection: { uids: others.map(({ uid }) => uid) },
       find: (rows) => grantsOfDefaultRoles(session, rows, user),
     },
     {
