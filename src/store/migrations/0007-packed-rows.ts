@@ -3,32 +3,7 @@
 import { sql } from "kysely";
 import type { Migration } from "../migration.ts";
 import type { Dialect } from "../sql/dialect.ts";
-
-const tables = [
-  "groups",
-  "identities",
-  "roles",
-  "role_bindings",
-  "repos",
-  "repo_readmes",
-  "tags",
-  "identity_providers",
-  "external_group_role_mappings",
-  "identity_provider_sign_ins",
-  "group_invites",
-  "account_associations",
-  "terms_acceptances",
-  "sessions",
-  "idempotent_answers",
-  "documents",
-  "vulnerability_metadata",
-  "advisories",
-  "artifacts",
-  "artifact_versions",
-  "images",
-  "image_packages",
-  "subscriptions",
-];
+import { unpackedTables } from "./0001-0006-tables.ts";
 
 /** The version of a row. In the table of the versions of artifacts, the column of that name has the artifact's. */
 const versionOf = (table: string) => (table === "artifact_versions" ? sql.lit(1) : sql.ref("version"));
@@ -49,7 +24,7 @@ export const packedRows: Migration = {
   name: "0007-packed-rows",
   locks: "rewrites every row of every resource: reads and writes wait until it is done",
   statements: ({ name }) =>
-    tables.flatMap((table) => [
+    unpackedTables.flatMap((table) => [
       sql`update ${sql.table(table)} set body = ${packed[name]!(table)}`,
       sql`alter table ${sql.table(table)} rename column body to packed`,
     ]),
