@@ -16,7 +16,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Dialect } from "../sql/dialect.ts";
 import { stored } from "../sql/indexed-column.ts";
-import { compile, rowCount, type SqlConnection, type Statement, slot, type Values } from "../sql/statement.ts";
+import { compileAll, rowCount, type SqlConnection, type Statement, slot, type Values } from "../sql/statement.ts";
 import {
   columnsOfEntry,
   entryOf,
@@ -55,11 +55,14 @@ export interface UntriedRequest extends LeaseRequest {
   readonly upToUs: number;
 }
 
-/** Which of the newest entries to read. */
+/** Which entries of a state to read. */
 export interface QueueScan {
-  /** Only entries before this position; by default all. */
-  readonly before?: QueuePlace | undefined;
-  readonly sinceUs: number;
+  /** The entry behind which to read. */
+  readonly after?: QueuePlace | undefined;
+  /** Only entries of this time or later. */
+  readonly sinceUs?: number;
+  /** By default the oldest entries are read first. */
+  readonly newestFirst?: boolean;
   readonly limit: number;
 }
 
@@ -90,10 +93,8 @@ export interface Queue {
   expire(partition: string, nowUs: number, limit: number): Promise<number>;
   /** Removes at most `limit` entries of each state whose time is before `beforeUs`. Returns how many. */
   forget(beforeUs: number, limit: number): Promise<number>;
-  /** The next entries of a state, oldest first. */
-  entries(state: QueueState, scan: { after: QueuePlace; limit: number }): Promise<QueueEntry[]>;
-  /** The next entries of a state that are not older than `sinceUs`, newest first. */
-  latestEntries(state: QueueState, scan: QueueScan): Promise<QueueEntry[]>;
+  /** The next entries of a state. */
+  entries(state: QueueState, scan: QueueScan): Promise<QueueEntry[]>;
   /** The entries with this id and time, in any state, by partition. */
   entriesOf(id: string, timeUs: number): Promise<QueueEntry[]>;
   /** The time of the oldest pending entry of each partition that has one, in the order of their names. */
@@ -101,9 +102,6 @@ export interface Queue {
   /** The number of entries in a state by partition, for partitions that have any. */
   depths(state: QueueState): Promise<{ partition: string; count: number }[]>;
 }
-
-/** The position after all entries. */
-const end: QueuePlace = { timeUs: Number.MAX_SAFE_INTEGER, id: "", partition: "" };
 
 /** What a queue needs from an open database. */
 export interface QueueDatabase {
@@ -150,15 +148,12 @@ export function createQueue(database: QueueDatabase, name: string): Queue {
         removed += await run(statements.forget, { before_us: beforeUs, limit, state });
       return removed;
     },
-    async entries(state, { after, limit }) {
-      const { timeUs, id, partition } = after;
-      const values = { state: queueStates.indexOf(state), time_us: timeUs, id, partition, limit };
-      return (await database.reader.rows(statements.entries, values)).map(entryOf);
-    },
-    async latestEntries(state, { before = end, sinceUs, limit }) {
-      const { timeUs, id, partition } = before;
+    async entries(state, { after, sinceUs = 0, newestFirst = false, limit }) {
+      const start = { timeUs: newestFirst ? Number.MAX_SAFE_INTEGER : sinceUs, id: "", partition: "" };
+      const { timeUs, id, partition } = after ?? start;
       const values = { state: queueStates.indexOf(state), time_us: timeUs, id, partition, since_us: sinceUs, limit };
-      return (await database.reader.rows(statements.latestEntries, values)).map(entryOf);
+      const statement = newestFirst ? statements.latestEntries : statements.entries;
+      return (await database.reader.rows(statement, values)).map(entryOf);
     },
     async entriesOf(id, timeUs) {
       return (await database.reader.rows(statements.entriesOf, { id, time_us: timeUs })).map(entryOf);
@@ -187,25 +182,17 @@ function ownStatements(dialect: Dialect, name: string) {
     select ${nextPartition(sql`${partition} > partitions.name`)} from partitions where partitions.name is not null
   )`;
   const isUntried = sql`${partition} = ${slot("partition")} and state = 0 and time_us <= ${slot("up_to_us")} and attempts = 0`;
-  return {
-    duePartitions: compile(
-      query,
-      sql`${partitions} select name from partitions where name is not null and
+  return compileAll(query, {
+    duePartitions: sql`${partitions} select name from partitions where name is not null and
           (select min(due_us) from ${table} as q where q.state = 0 and ${partitionOf("q")} = partitions.name) <= ${slot("now_us")}`,
-    ),
-    lease: compile(
-      query,
-      sql`with due as materialized (
+    lease: sql`with due as materialized (
           select ${partition}, id from ${table}
           where state = 0 and ${partition} = ${slot("partition")} and due_us <= ${slot("now_us")}
           order by due_us, id limit ${rowCount("limit")} ${dialect.skipLocked}
         )
         update ${table} set due_us = ${slot("until_us")} from due
         where ${partitionOf(name)} = ${partitionOf("due")} and ${table}.id = due.id returning ${columnsOfEntry(name)}`,
-    ),
-    leaseUntried: compile(
-      query,
-      sql`with untried as materialized (
+    leaseUntried: sql`with untried as materialized (
           select ${partition}, id, due_us from ${table} where ${isUntried}
           order by time_us, id limit ${rowCount("limit")} ${dialect.locks.change}
         )
@@ -213,61 +200,33 @@ function ownStatements(dialect: Dialect, name: string) {
         where ${partitionOf(name)} = ${partitionOf("untried")} and ${table}.id = untried.id
           and not exists (select 1 from untried as leased where leased.due_us > ${slot("now_us")})
         returning ${columnsOfEntry(name)}`,
-    ),
-    hasUntried: compile(query, sql`select 1 from ${table} where ${isUntried} limit 1`),
-    settle: compile(
-      query,
-      sql`update ${table} as q set state = ${integer(3)}, due_us = ${integer(4)}, attempts = ${integer(5)},
+    hasUntried: sql`select 1 from ${table} where ${isUntried} limit 1`,
+    settle: sql`update ${table} as q set state = ${integer(3)}, due_us = ${integer(4)}, attempts = ${integer(5)},
           tried_us = ${integer(6)}, result = r.value ->> 7, history = r.value ->> 8
         from ${dialect.elements(slot("settlements"))}
         where ${partitionOf("q")} = r.value ->> 0 and q.id = r.value ->> 1
           and ${dialect.plain(sql.ref("q.state"), "integer")} = 0 and ${dialect.plain(sql.ref("q.due_us"), "integer")} = ${integer(2)}`,
-    ),
-    remove: compile(
-      query,
-      sql`delete from ${table} where ${partition} = ${slot("partition")} and ${dialect.isIn(sql.ref("id"), "text", slot("ids"))}`,
-    ),
-    expire: compile(
-      query,
-      sql`update ${table} set state = 2 where (${partition}, id) in
+    remove: sql`delete from ${table} where ${partition} = ${slot("partition")} and ${dialect.isIn(sql.ref("id"), "text", slot("ids"))}`,
+    expire: sql`update ${table} set state = 2 where (${partition}, id) in
         (select ${partition}, id from ${table} where state = 0 and ${partition} = ${slot("partition")} and due_us <= ${slot("now_us")}
           and expire_us <= ${slot("now_us")} order by due_us limit ${rowCount("limit")})`,
-    ),
-    forget: compile(
-      query,
-      sql`delete from ${table} where (${partition}, id) in
+    forget: sql`delete from ${table} where (${partition}, id) in
         (select ${partition}, id from ${table} where state = ${slot("state")} and time_us < ${slot("before_us")}
           order by time_us limit ${rowCount("limit")})`,
-    ),
-    entries: compile(
-      query,
-      sql`select ${columnsOfEntry("q")} from ${table} as q
+    entries: sql`select ${columnsOfEntry("q")} from ${table} as q
         where q.state = ${slot("state")} and (q.time_us, q.id, ${partitionOf("q")}) > (${slot("time_us")}, ${slot("id")}, ${slot("partition")})
         order by q.time_us, q.id, ${partitionOf("q")} limit ${rowCount("limit")}`,
-    ),
-    latestEntries: compile(
-      query,
-      sql`select ${columnsOfEntry("q")} from ${table} as q
+    latestEntries: sql`select ${columnsOfEntry("q")} from ${table} as q
         where q.state = ${slot("state")} and q.time_us >= ${slot("since_us")}
           and (q.time_us, q.id, ${partitionOf("q")}) < (${slot("time_us")}, ${slot("id")}, ${slot("partition")})
         order by q.time_us desc, q.id desc, ${partitionOf("q")} desc limit ${rowCount("limit")}`,
-    ),
-    entriesOf: compile(
-      query,
-      sql`select ${columnsOfEntry("q")} from ${table} as q
+    entriesOf: sql`select ${columnsOfEntry("q")} from ${table} as q
         where q.state in (0, 1, 2) and q.time_us = ${slot("time_us")} and q.id = ${slot("id")} order by ${partitionOf("q")}`,
-    ),
-    oldestPending: compile(
-      query,
-      sql`${partitions}
+    oldestPending: sql`${partitions}
         select name, (select min(time_us) from ${table} as q where ${partitionOf("q")} = partitions.name and q.state = 0)
         from partitions where name is not null`,
-    ),
-    depths: compile(
-      query,
-      sql`select ${partition}, count(*) from ${table} where state = ${slot("state")} group by ${partition} order by ${partition}`,
-    ),
-  };
+    depths: sql`select ${partition}, count(*) from ${table} where state = ${slot("state")} group by ${partition} order by ${partition}`,
+  });
 }
 
 function settled({ partition, id, leaseUs, state, dueUs, attempts, triedUs, ...texts }: Settlement): unknown[] {
