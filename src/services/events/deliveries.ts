@@ -6,16 +6,11 @@ import {
   DeliveriesService,
   DeliverySchema,
   Delivery_State as DeliveryState,
-  type GetDeliveryRequest,
   type ListDeliveriesRequest,
   ListDeliveriesResponseSchema,
-  type ListEventTypesRequest,
   ListEventTypesResponseSchema,
   type Delivery as Message,
-  type ReplayDeliveryRequest,
-  type ReplayFailedDeliveriesRequest,
   ReplayFailedDeliveriesResponseSchema,
-  type SendTestEventRequest,
 } from "../../../gen/platform/delivery/v1/deliveries_pb.ts";
 import {
   countOfSubscription,
@@ -49,12 +44,12 @@ export function deliveriesService(services: () => readonly DescService[]): Mount
   return implement(DeliveriesService, [deliverySettings], {
     ...settingsMethods,
 
-    async getDelivery({ subscription, eventId }: GetDeliveryRequest, context) {
+    async getDelivery({ subscription, eventId }, context) {
       await requireResource(subscriptions, subscription, context);
       return requireDelivery(subscription, eventId, context);
     },
 
-    async listDeliveries(request: ListDeliveriesRequest, context) {
+    async listDeliveries(request, context) {
       const { query, order, after, pageSize, tokenAfter } = openList(byEventTime, request, context);
       await requireResource(subscriptions, query.subscription, context);
       const filter = filterOf(query);
@@ -73,14 +68,14 @@ export function deliveriesService(services: () => readonly DescService[]): Mount
       });
     },
 
-    async replayDelivery({ subscription, eventId }: ReplayDeliveryRequest, context) {
+    async replayDelivery({ subscription, eventId }, context) {
       await requireEnabled(subscription, context);
       const key = { partition: subscription, id: eventId };
       await replayDelivery(transactionOf(context), key, environmentOf(context).nowMs);
       return requireDelivery(subscription, eventId, context);
     },
 
-    async replayFailedDeliveries(request: ReplayFailedDeliveriesRequest, context) {
+    async replayFailedDeliveries(request, context) {
       await requireEnabled(request.subscription, context);
       const filter = {
         subscription: request.subscription,
@@ -92,7 +87,7 @@ export function deliveriesService(services: () => readonly DescService[]): Mount
       return create(ReplayFailedDeliveriesResponseSchema, { replayedCount: count, hasMore });
     },
 
-    async listEventTypes(request: ListEventTypesRequest, context) {
+    async listEventTypes(request, context) {
       const { order, after, pageSize, tokenAfter } = openList(byType, request, context);
       const all = eventTypesOf(services());
       if (order[0]?.descending === true) all.reverse();
@@ -107,7 +102,7 @@ export function deliveriesService(services: () => readonly DescService[]): Mount
       });
     },
 
-    async sendTestEvent({ subscription }: SendTestEventRequest, context) {
+    async sendTestEvent({ subscription }, context) {
       await requireEnabled(subscription, context);
       return requireDelivery(subscription, await recordTestEvent(subscription, context), context);
     },

@@ -6,8 +6,6 @@
  * by Create only, and stored encrypted.
  */
 import {
-  type CreateSubscriptionRequest,
-  type DeleteSubscriptionRequest,
   ListSubscriptionsRequestSchema,
   SubscriptionSchema,
   SubscriptionsService,
@@ -44,7 +42,7 @@ export const subscriptions = defineResource({
 /** @param allowLoopbackSinks whether addresses on a loopback host are accepted, at http too. */
 export function subscriptionsService(allowLoopbackSinks: boolean): MountedService {
   return implement(SubscriptionsService, [subscriptions], {
-    async createSubscription({ parent, subscription }: CreateSubscriptionRequest, context) {
+    async createSubscription({ parent, subscription }, context) {
       const uid = newUid(parent);
       const signingSecret = createSigningSecret();
       const output = { signingSecret: sealSigningSecrets(environmentOf(context).secrets, uid, [signingSecret]) };
@@ -53,7 +51,7 @@ export function subscriptionsService(allowLoopbackSinks: boolean): MountedServic
       return Object.assign(await toResponse(subscriptions, row, context), { signingSecret });
     },
 
-    async deleteSubscription(request: DeleteSubscriptionRequest, context) {
+    async deleteSubscription(request, context) {
       await removeResource(subscriptions, request, context);
       await dropDeliveries(transactionOf(context), request.uid);
       return {};

@@ -4,14 +4,7 @@
  */
 import { create } from "@bufbuild/protobuf";
 import { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
-import {
-  type DeleteRoleRequest,
-  type GetRoleRequest,
-  ListRolesRequestSchema,
-  type Role,
-  RoleSchema,
-  RolesService,
-} from "../../../gen/platform/iam/v2/roles_pb.ts";
+import { ListRolesRequestSchema, type Role, RoleSchema, RolesService } from "../../../gen/platform/iam/v2/roles_pb.ts";
 import {
   authorityOf,
   capabilities,
@@ -87,13 +80,13 @@ export function namedIn({ table }: Resource, column: string): RoleUse["isUsed"] 
 
 export function rolesService(uses: readonly RoleUse[]): MountedService {
   return implement(RolesService, [roles], {
-    async getRole(request: GetRoleRequest, context) {
+    async getRole(request, context) {
       requireUid("uid", request.uid, roles);
       if (!builtInRoles.has(request.uid)) requireCapabilities(context, request.uid, capabilityNamed("roles.list"));
       return toResponse(roles, await findRow(roles, request.uid, context), context);
     },
 
-    async deleteRole(request: DeleteRoleRequest, context) {
+    async deleteRole(request, context) {
       if (builtInRoles.has(request.uid)) throw permissionDenied("built-in roles cannot be deleted");
       await requireResource(roles, request.uid, context);
       const violations = [];

@@ -4,7 +4,6 @@
  * bills of materials the registry has of it.
  */
 import type { ConnectError } from "@connectrpc/connect";
-import type { GetArchitecturesRequest, GetSizeRequest } from "../../../gen/platform/registry/v2/images_pb.ts";
 import { ImagesService } from "../../../gen/platform/registry/v2/images_pb.ts";
 import { notFound } from "../../errors.ts";
 import { fixedUid } from "../../new-uid.ts";
@@ -65,13 +64,13 @@ const omittedVariants: Readonly<Record<string, string>> = { amd64: "v1", arm64: 
 const defaultVariants: Readonly<Record<string, string>> = { arm: "v7" };
 
 export const imagesService = implement(ImagesService, [], {
-  async getArchitectures({ repoUid, digest }: GetArchitecturesRequest, context) {
+  async getArchitectures({ repoUid, digest }, context) {
     await requireResource(repos, repoUid, context);
     const { platforms } = await requireImage(databaseOf(context), repoUid, digest);
     return { architectures: [...new Set(platforms.map(nameOf))] };
   },
 
-  async getSize({ repoUid, digest, architecture }: GetSizeRequest, context) {
+  async getSize({ repoUid, digest, architecture }, context) {
     await requireResource(repos, repoUid, context);
     const { platforms } = await requireImage(databaseOf(context), repoUid, digest);
     const wanted = architecture || defaultArchitecture;

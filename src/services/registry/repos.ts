@@ -1,13 +1,10 @@
 /** Repos: the repositories of a registry. Each has a readme with the uid of the repo. */
 import { create } from "@bufbuild/protobuf";
 import {
-  type DeleteRepoRequest,
-  type GetRepoReadmeRequest,
   ListReposRequestSchema,
   RepoReadmeSchema,
   RepoSchema,
   ReposService,
-  type UpdateRepoReadmeRequest,
 } from "../../../gen/platform/registry/v2/repos_pb.ts";
 import {
   contentOf,
@@ -50,19 +47,19 @@ export const readmes = defineResource({
 });
 
 export const reposService = implement(ReposService, [repos, readmes], {
-  async deleteRepo(request: DeleteRepoRequest, context) {
+  async deleteRepo(request, context) {
     await removeResource(repos, request, context);
     await removeImages(transactionOf(context), request.uid);
     await removeReports(transactionOf(context), request.uid);
     return {};
   },
 
-  async getRepoReadme({ uid }: GetRepoReadmeRequest, context) {
+  async getRepoReadme({ uid }, context) {
     const repo = await findRow(repos, uid, context);
     return toResponse(readmes, (await databaseOf(context).get(readmes.table, uid)) ?? emptyReadme(repo), context);
   },
 
-  async updateRepoReadme({ repoReadme, updateMask }: UpdateRepoReadmeRequest, context) {
+  async updateRepoReadme({ repoReadme, updateMask }, context) {
     const body = repoReadme ?? create(RepoReadmeSchema);
     const repo = await findRowToChange(repos, body.uid, context);
     const session = transactionOf(context);

@@ -1,12 +1,7 @@
 /** The service that explains who can do what, and why. */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import {
-  AccessService,
-  type ExplainRequest,
-  type ListAccessRequest,
-  ListAccessResponseSchema,
-} from "../../../../gen/platform/access/v1/access_pb.ts";
+import { AccessService, ListAccessResponseSchema } from "../../../../gen/platform/access/v1/access_pb.ts";
 import { authorityOf } from "../../../auth/index.ts";
 import {
   commonSortNames,
@@ -24,13 +19,13 @@ import type { Reader } from "./found-grants.ts";
 import { countAccess, listAccess } from "./list.ts";
 
 export const accessService = implement(AccessService, [], {
-  async explain({ scope, identity, capability }: ExplainRequest, context) {
+  async explain({ scope, identity, capability }, context) {
     const question = { scope, identity, capability: capabilityOf("capability", capability) };
     await requireResource(groups, rootOf(scope), context);
     return explainAccess(databaseOf(context), readerOf(context), question);
   },
 
-  async listAccess(request: ListAccessRequest, context) {
+  async listAccess(request, context) {
     const { query, order, after, pageSize, tokenAfter } = openList(inTurn, request, context);
     const { scope, identity } = query;
     await requireResource(groups, rootOf(scope), context);
