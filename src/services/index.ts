@@ -28,7 +28,7 @@ import { refreshVersions } from "./libraries/refresh-versions.ts";
 import { pingService } from "./ping/ping.ts";
 import { refreshDerived } from "./refresh-derived.ts";
 import { imagesService } from "./registry/images.ts";
-import { reposService } from "./registry/repos.ts";
+import { repos, reposService } from "./registry/repos.ts";
 import { tagsService } from "./registry/tags.ts";
 import { searchService } from "./search/names.ts";
 import { createServicesOfV1 } from "./v1/index.ts";
@@ -147,7 +147,7 @@ function createServicesOfV2({
     groupsService({ openRootGroups, roleBindings }),
     reposService,
     tagsService,
-    imagesService,
+    imagesService(repos),
     identitiesService(roleBindings, removeServiceBindings),
     rolesService([
       { isUsed: namedIn(roleBindings, "role_uid"), description: "is bound" },

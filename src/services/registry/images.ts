@@ -7,9 +7,16 @@ import type { ConnectError } from "@connectrpc/connect";
 import { ImagesService } from "../../../gen/platform/registry/v2/images_pb.ts";
 import { notFound } from "../../errors.ts";
 import { fixedUid } from "../../new-uid.ts";
-import { databaseOf, implement, newRow, requireResource, type Saved } from "../../resource/index.ts";
+import {
+  databaseOf,
+  implement,
+  type MountedService,
+  newRow,
+  type Resource,
+  requireResource,
+  type Saved,
+} from "../../resource/index.ts";
 import type { ReadSession, Row, TableSpec, WriteSession } from "../../store/index.ts";
-import { repos } from "./repos.ts";
 
 /** One platform that an image is built for. */
 interface ImagePlatform {
@@ -63,22 +70,25 @@ const omittedVariants: Readonly<Record<string, string>> = { amd64: "v1", arm64: 
 /** Variants that are the default: `arm` is `arm/v7`. */
 const defaultVariants: Readonly<Record<string, string>> = { arm: "v7" };
 
-export const imagesService = implement(ImagesService, [], {
-  async getArchitectures({ repoUid, digest }, context) {
-    await requireResource(repos, repoUid, context);
-    const { platforms } = await requireImage(databaseOf(context), repoUid, digest);
-    return { architectures: [...new Set(platforms.map(nameOf))] };
-  },
+/** @param repos the parent of images; its service removes images. */
+export function imagesService(repos: Resource): MountedService {
+  return implement(ImagesService, [], {
+    async getArchitectures({ repoUid, digest }, context) {
+      await requireResource(repos, repoUid, context);
+      const { platforms } = await requireImage(databaseOf(context), repoUid, digest);
+      return { architectures: [...new Set(platforms.map(nameOf))] };
+    },
 
-  async getSize({ repoUid, digest, architecture }, context) {
-    await requireResource(repos, repoUid, context);
-    const { platforms } = await requireImage(databaseOf(context), repoUid, digest);
-    const wanted = architecture || defaultArchitecture;
-    const platform = platformNamed(platforms, wanted);
-    if (platform === undefined) throw noImage(digest, `has no architecture ${JSON.stringify(wanted)}`);
-    return { size: BigInt(platform.size), architecture: nameOf(platform) };
-  },
-});
+    async getSize({ repoUid, digest, architecture }, context) {
+      await requireResource(repos, repoUid, context);
+      const { platforms } = await requireImage(databaseOf(context), repoUid, digest);
+      const wanted = architecture || defaultArchitecture;
+      const platform = platformNamed(platforms, wanted);
+      if (platform === undefined) throw noImage(digest, `has no architecture ${JSON.stringify(wanted)}`);
+      return { size: BigInt(platform.size), architecture: nameOf(platform) };
+    },
+  });
+}
 
 /** The known images of a repo among these digests, by digest. */
 export async function readImages(
