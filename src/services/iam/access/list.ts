@@ -3,6 +3,7 @@
  * page costs the same wherever it is.
  */
 import type { Grant } from "../../../../gen/platform/access/v1/access_pb.ts";
+import type { Awaitable } from "../../../awaitable.ts";
 import {
   batchFor,
   columnValue,
@@ -50,7 +51,7 @@ interface Part {
   /** The column of the order, before the uid. By default the uid alone. */
   readonly column?: string;
   /** The grant of each row. */
-  find(rows: readonly Row[]): Promise<FoundGrant[]>;
+  find(rows: readonly Row[]): Awaitable<FoundGrant[]>;
 }
 
 /** A page of the list. */
@@ -187,18 +188,18 @@ function partsOfScope(session: ReadSession, reader: Reader, scope: string): read
     {
       table: identityProviders.table,
       selection: { parent: root },
-      find: (rows) => grantsOfDefaultRoles(session, rows, ""),
+      find: (rows) => grantsOfDefaultRoles(rows, ""),
     },
     {
       table: externalGroupRoleMappings.table,
       selection: { within: [{ root, self: false }] },
-      find: (rows) => grantsOfMappings(session, rows, ""),
+      find: (rows) => grantsOfMappings(rows, ""),
     },
     ...path.map(
       (parent): Part => ({
         table: groupInvites.table,
         selection: { parent },
-        find: (rows) => grantsOfInvites(session, reader, rows),
+        find: (rows) => grantsOfInvites(reader, rows),
       }),
     ),
   ];
@@ -242,12 +243,12 @@ async function promisesToUser(
     {
       table: identityProviders.table,
       selection: { uids: others.map(({ uid }) => uid) },
-      find: (rows) => grantsOfDefaultRoles(session, rows, user),
+      find: (rows) => grantsOfDefaultRoles(rows, user),
     },
     {
       table: externalGroupRoleMappings.table,
       selection: { within: uids.map((root) => ({ root, self: false })) },
-      find: (rows) => grantsOfMappings(session, rows, user),
+      find: (rows) => grantsOfMappings(rows, user),
     },
   ];
 }
