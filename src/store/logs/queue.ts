@@ -66,103 +66,95 @@ export interface QueueScan {
   readonly limit: number;
 }
 
-/** A queue of a database. */
-export interface Queue {
-  /** Adds those of the entries that it does not have. Returns how many. */
-  add(entries: readonly NewQueueEntry[]): Promise<number>;
-  /** The partitions with pending entries that are due, in the order of their names. */
-  duePartitions(nowUs: number): Promise<string[]>;
-  /** Leases the entries of a partition that have been due longest. */
-  lease(request: LeaseRequest): Promise<QueueEntry[]>;
-  /**
-   * Leases the oldest entries of a partition that have had no attempt, in the order of their times. None while one of
-   * them is leased: its holder goes first.
-   */
-  leaseUntried(request: UntriedRequest): Promise<QueueEntry[]>;
-  /** Whether a partition has pending entries without an attempt, of this time or earlier. */
-  hasUntried(partition: string, upToUs: number): Promise<boolean>;
-  /** Settles those of the entries whose lease is still the same. Returns how many. */
-  settle(settlements: readonly Settlement[]): Promise<number>;
-  /** Makes entries of any state pending and due now, with no attempts. Returns how many exist. */
-  requeue(keys: readonly QueueKey[], nowUs: number, expireUs: number): Promise<number>;
-  /** Removes entries of a partition, in any state. Returns how many existed. */
-  remove(partition: string, ids: readonly string[]): Promise<number>;
-  /** Removes at most `limit` pending entries of a partition. Returns how many. */
-  removePending(partition: string, limit: number): Promise<number>;
-  /** Makes at most `limit` entries of a partition dead that are due and have expired. Returns how many. */
-  expire(partition: string, nowUs: number, limit: number): Promise<number>;
-  /** Removes at most `limit` entries of each state whose time is before `beforeUs`. Returns how many. */
-  forget(beforeUs: number, limit: number): Promise<number>;
-  /** The next entries of a state. */
-  entries(state: QueueState, scan: QueueScan): Promise<QueueEntry[]>;
-  /** The entries with this id and time, in any state, by partition. */
-  entriesOf(id: string, timeUs: number): Promise<QueueEntry[]>;
-  /** The time of the oldest pending entry of each partition that has one, in the order of their names. */
-  oldestPending(): Promise<{ partition: string; timeUs: number }[]>;
-  /** The number of entries in a state by partition, for partitions that have any. */
-  depths(state: QueueState): Promise<{ partition: string; count: number }[]>;
-}
-
 /** What a queue needs from an open database. */
-export interface QueueDatabase {
+interface QueueDatabase {
   readonly dialect: Dialect;
   readonly reader: SqlConnection;
   /** Runs one writing statement in its own transaction. */
   autocommit<T>(body: (connection: SqlConnection) => T | Promise<T>): Promise<T>;
 }
 
-/** A queue of an open database. */
-export function createQueue(database: QueueDatabase, name: string): Queue {
+/** A queue of a database. */
+export type Queue = ReturnType<typeof createQueue>;
+
+/** The queue of an open database. */
+export function createQueue(database: QueueDatabase, name: string) {
   const { dialect } = database;
   const statements = { ...queueStatements(dialect, name), ...ownStatements(dialect, name) };
   const run = (statement: Statement, values: Values) =>
     database.autocommit((connection) => connection.run(statement, values));
   return {
-    add: async (entries) => (entries.length === 0 ? 0 : run(statements.add, addValues(entries))),
-    async duePartitions(nowUs) {
+    /** Adds those of the entries that it does not have. Returns how many. */
+    add: async (entries: readonly NewQueueEntry[]): Promise<number> =>
+      entries.length === 0 ? 0 : run(statements.add, addValues(entries)),
+    /** The partitions with pending entries that are due, in the order of their names. */
+    async duePartitions(nowUs: number): Promise<string[]> {
       const rows = await database.reader.rows(statements.duePartitions, { now_us: nowUs });
       return rows.map(([partition]) => partition as string);
     },
-    async lease({ partition, nowUs, untilUs, limit }) {
+    /** Leases the entries of a partition that have been due longest. */
+    async lease({ partition, nowUs, untilUs, limit }: LeaseRequest): Promise<QueueEntry[]> {
       const values = { partition, now_us: nowUs, until_us: untilUs, limit };
       return (await database.autocommit((connection) => connection.rows(statements.lease, values))).map(entryOf);
     },
-    async leaseUntried({ partition, nowUs, untilUs, upToUs, limit }) {
+    /**
+     * Leases the oldest entries of a partition that have had no attempt, in the order of their times. None while one of
+     * them is leased: its holder goes first.
+     */
+    async leaseUntried({ partition, nowUs, untilUs, upToUs, limit }: UntriedRequest): Promise<QueueEntry[]> {
       const values = { partition, now_us: nowUs, until_us: untilUs, up_to_us: upToUs, limit };
       const rows = await database.autocommit((connection) => connection.rows(statements.leaseUntried, values));
       return rows.map(entryOf).sort((a, b) => a.timeUs - b.timeUs || (a.id < b.id ? -1 : 1));
     },
-    async hasUntried(partition, upToUs) {
+    /** Whether a partition has pending entries without an attempt, of this time or earlier. */
+    async hasUntried(partition: string, upToUs: number): Promise<boolean> {
       const rows = await database.reader.rows(statements.hasUntried, { partition, up_to_us: upToUs });
       return rows.length > 0;
     },
-    settle: async (settlements) =>
+    /** Settles those of the entries whose lease is still the same. Returns how many. */
+    settle: async (settlements: readonly Settlement[]): Promise<number> =>
       settlements.length === 0 ? 0 : run(statements.settle, { settlements: JSON.stringify(settlements.map(settled)) }),
-    requeue: (keys, nowUs, expireUs) => run(statements.requeue, requeueValues(keys, nowUs, expireUs)),
-    remove: (partition, ids) => run(statements.remove, { partition, ids: JSON.stringify(ids) }),
-    removePending: (partition, limit) => run(statements.removePending, { partition, limit }),
-    expire: (partition, nowUs, limit) => run(statements.expire, { partition, now_us: nowUs, limit }),
-    async forget(beforeUs, limit) {
+    /** Makes entries of any state pending and due now, with no attempts. Returns how many exist. */
+    requeue: (keys: readonly QueueKey[], nowUs: number, expireUs: number): Promise<number> =>
+      run(statements.requeue, requeueValues(keys, nowUs, expireUs)),
+    /** Removes entries of a partition, in any state. Returns how many existed. */
+    remove: (partition: string, ids: readonly string[]): Promise<number> =>
+      run(statements.remove, { partition, ids: JSON.stringify(ids) }),
+    /** Removes at most `limit` pending entries of a partition. Returns how many. */
+    removePending: (partition: string, limit: number): Promise<number> =>
+      run(statements.removePending, { partition, limit }),
+    /** Makes at most `limit` entries of a partition dead that are due and have expired. Returns how many. */
+    expire: (partition: string, nowUs: number, limit: number): Promise<number> =>
+      run(statements.expire, { partition, now_us: nowUs, limit }),
+    /** Removes at most `limit` entries of each state whose time is before `beforeUs`. Returns how many. */
+    async forget(beforeUs: number, limit: number): Promise<number> {
       let removed = 0;
       for (const state of queueStates.keys())
         removed += await run(statements.forget, { before_us: beforeUs, limit, state });
       return removed;
     },
-    async entries(state, { after, sinceUs = 0, newestFirst = false, limit }) {
+    /** The next entries of a state. */
+    async entries(
+      state: QueueState,
+      { after, sinceUs = 0, newestFirst = false, limit }: QueueScan,
+    ): Promise<QueueEntry[]> {
       const start = { timeUs: newestFirst ? Number.MAX_SAFE_INTEGER : sinceUs, id: "", partition: "" };
       const { timeUs, id, partition } = after ?? start;
       const values = { state: queueStates.indexOf(state), time_us: timeUs, id, partition, since_us: sinceUs, limit };
       const statement = newestFirst ? statements.latestEntries : statements.entries;
       return (await database.reader.rows(statement, values)).map(entryOf);
     },
-    async entriesOf(id, timeUs) {
+    /** The entries with this id and time, in any state, by partition. */
+    async entriesOf(id: string, timeUs: number): Promise<QueueEntry[]> {
       return (await database.reader.rows(statements.entriesOf, { id, time_us: timeUs })).map(entryOf);
     },
-    async oldestPending() {
+    /** The time of the oldest pending entry of each partition that has one, in the order of their names. */
+    async oldestPending(): Promise<{ partition: string; timeUs: number }[]> {
       const rows = await database.reader.rows(statements.oldestPending, {});
       return rows.map(([partition, timeUs]) => ({ partition: partition as string, timeUs: timeUs as number }));
     },
-    async depths(state) {
+    /** The number of entries in a state by partition, for partitions that have any. */
+    async depths(state: QueueState): Promise<{ partition: string; count: number }[]> {
       const rows = await database.reader.rows(statements.depths, { state: queueStates.indexOf(state) });
       return rows.map(([partition, count]) => ({ partition: partition as string, count: count as number }));
     },
