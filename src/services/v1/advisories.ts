@@ -15,7 +15,7 @@ import {
   replaceAdvisory,
   replaceEvent,
 } from "../vulnerabilities/edit-advisories.ts";
-import { byId, longPageSize, type ServiceOfV1, serviceOfV1 } from "./common.ts";
+import { byId, longPageSize, serviceOfV1 } from "./common.ts";
 
 const orders: Partial<Record<v1.OrderBy, string>> = {
   [v1.OrderBy.ID_ASC]: "uid asc",
@@ -39,62 +39,60 @@ const orderBy: Conversion = {
 
 const noSuchType = "this server does not record where a component was before";
 
-export const advisoriesOfV1: ServiceOfV1 = {
-  tables: {
-    messages: [
-      {
-        older: v1.AdvisorySchema,
-        newer: v2.AdvisorySchema,
-        fields: { deleted_at: "delete_time", legacyAdvisoryID: "legacy_advisory_id" },
-        onlyNewer: { severities: "v1 does not show them" },
+export const advisoriesOfV1 = serviceOfV1(v1.Advisories, {
+  messages: [
+    {
+      older: v1.AdvisorySchema,
+      newer: v2.AdvisorySchema,
+      fields: { deleted_at: "delete_time", legacyAdvisoryID: "legacy_advisory_id" },
+      onlyNewer: { severities: "v1 does not show them" },
+    },
+    {
+      older: v1.AdvisoryEventSchema,
+      newer: v2.AdvisoryEventSchema,
+      fields: { timestamp: "create_time", status: "review_state" },
+      refused: { component_location_changed: noSuchType },
+    },
+    {
+      older: v1.AdvisoryEvent_Detection_ScanV1Schema,
+      newer: v2.AdvisoryEvent_Detection_ScanV1Schema,
+      fields: { subpackage_name: "subpackage", component_name: "component" },
+    },
+    {
+      older: v1.AdvisoryFilterSchema,
+      newer: v2.ListAdvisoriesRequestSchema,
+      fields: {
+        artifact_type: "artifact_types",
+        artifact_name: "artifact_names",
+        artifact_architecture: "artifact_architectures",
+        component_name: "component_names",
+        component_type: "component_types",
+        component_location: "component_locations",
+        event_statuses: "event_review_states",
+        event_author: "event_authors",
+        event_reviewer: "event_reviewers",
+        exclude_event_author: "exclude_event_authors",
+        page_size: longPageSize,
+        order_by: orderBy,
       },
-      {
-        older: v1.AdvisoryEventSchema,
-        newer: v2.AdvisoryEventSchema,
-        fields: { timestamp: "create_time", status: "review_state" },
-        refused: { component_location_changed: noSuchType },
-      },
-      {
-        older: v1.AdvisoryEvent_Detection_ScanV1Schema,
-        newer: v2.AdvisoryEvent_Detection_ScanV1Schema,
-        fields: { subpackage_name: "subpackage", component_name: "component" },
-      },
-      {
-        older: v1.AdvisoryFilterSchema,
-        newer: v2.ListAdvisoriesRequestSchema,
-        fields: {
-          artifact_type: "artifact_types",
-          artifact_name: "artifact_names",
-          artifact_architecture: "artifact_architectures",
-          component_name: "component_names",
-          component_type: "component_types",
-          component_location: "component_locations",
-          event_statuses: "event_review_states",
-          event_author: "event_authors",
-          event_reviewer: "event_reviewers",
-          exclude_event_author: "exclude_event_authors",
-          page_size: longPageSize,
-          order_by: orderBy,
-        },
-        onlyOlder: byId,
-        onlyNewer: { artifact_versions: "no filter of v1", query: "no filter of v1" },
-      },
-      {
-        older: v1.AdvisoriesListSchema,
-        newer: v2.ListAdvisoriesResponseSchema,
-        fields: { items: "advisories" },
-        onlyOlder: { id: "the list has none" },
-      },
-    ],
-    enums: [
-      {
-        older: v1.EventTypeFilterSchema,
-        newer: v2.EventTypeFilterSchema,
-        onlyOlder: { EVENT_TYPE_FILTER_COMPONENT_LOCATION_CHANGED: noSuchType },
-      },
-    ],
-  },
-  mount({ call, custom, invoke, translate }) {
+      onlyOlder: byId,
+      onlyNewer: { artifact_versions: "no filter of v1", query: "no filter of v1" },
+    },
+    {
+      older: v1.AdvisoriesListSchema,
+      newer: v2.ListAdvisoriesResponseSchema,
+      fields: { items: "advisories" },
+      onlyOlder: { id: "the list has none" },
+    },
+  ],
+  enums: [
+    {
+      older: v1.EventTypeFilterSchema,
+      newer: v2.EventTypeFilterSchema,
+      onlyOlder: { EVENT_TYPE_FILTER_COMPONENT_LOCATION_CHANGED: noSuchType },
+    },
+  ],
+  methods({ call, custom, invoke, translate }) {
     const { getAdvisory, listAdvisories } = v2.AdvisoriesService.method;
     const advisory = translate(v1.AdvisorySchema, v2.AdvisorySchema);
     const event = translate(v1.AdvisoryEventSchema, v2.AdvisoryEventSchema);
@@ -102,7 +100,7 @@ export const advisoriesOfV1: ServiceOfV1 = {
       advisory.toNewer(message ?? create(v1.AdvisorySchema)) as v2.Advisory;
     const toEvent = (message: v1.AdvisoryEvent | undefined) =>
       event.toNewer(message ?? create(v1.AdvisoryEventSchema)) as v2.AdvisoryEvent;
-    return serviceOfV1(v1.Advisories, {
+    return {
       create: (method) =>
         custom(method, undefined, async (request: v1.CreateAdvisoryRequest, context) =>
           advisory.toOlder(await createAdvisory(request.parentId, toAdvisory(request.advisory), context)),
@@ -135,9 +133,9 @@ export const advisoriesOfV1: ServiceOfV1 = {
         custom(method, undefined, async (request: v1.AdvisoryEvent, context) =>
           event.toOlder(await replaceEvent(toEvent(request), context)),
         ),
-    });
+    };
   },
-};
+});
 
 /** A query that finds the advisory with this id only. */
 function withId(query: v2.ListAdvisoriesRequest, id: string): v2.ListAdvisoriesRequest {

@@ -64,8 +64,8 @@ export function createServicesOfV1({
   const links = new Map<DescMethod, string>();
   const translations = translateMethods({
     translator: new Translator({
-      messages: services.flatMap(({ tables }) => tables.messages ?? []),
-      enums: services.flatMap(({ tables }) => tables.enums ?? []),
+      messages: services.flatMap(({ messages = [] }) => messages),
+      enums: services.flatMap(({ enums = [] }) => enums),
       fields: renamedFields,
       onlyNewer: newInV2,
     }),
@@ -84,7 +84,11 @@ export function createServicesOfV1({
       responseHeader.set("link", link);
     },
   });
-  return services.map(({ mount }) => mount(translations));
+  return services.map(({ service, methods }): MountedService => {
+    const makers = methods(translations);
+    const made = service.methods.map((method) => [method.localName, makers[method.localName]!(method)]);
+    return { service, methods: Object.fromEntries(made), resources: [] };
+  });
 }
 
 /** The path of a method up to its first variable: `/iam/v2/groups`. */

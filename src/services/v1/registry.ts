@@ -17,37 +17,35 @@ import type { Row } from "../../store/index.ts";
 import { setCarriedOut } from "../../translation/index.ts";
 import { repos } from "../registry/repos.ts";
 import { tagNamed, tags } from "../registry/tags.ts";
-import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
+import { byId, serviceOfV1 } from "./common.ts";
 import { eolTagTables, listEolTags } from "./eol-tags.ts";
 import { repoMethods, repoTables } from "./repos.ts";
 import { getVulnReport } from "./vuln-reports.ts";
 
 const always = "every tag is listed unless it is excluded";
 
-export const registryOfV1: ServiceOfV1 = {
-  tables: {
-    messages: [
-      ...(repoTables.messages ?? []),
-      ...eolTagTables,
-      { older: v1.TagSchema, newer: v2.TagSchema, fields: { last_updated: "update_time" } },
-      { older: v1.CreateTagRequestSchema, newer: v2.CreateTagRequestSchema, fields: { repo_id: "parent" } },
-      {
-        older: v1.TagFilterSchema,
-        newer: v2.ListTagsRequestSchema,
-        onlyOlder: byId,
-        onlyNewer: { include_referrers: always, include_dates: always, include_epochs: always },
-      },
-      { older: images.ArchRequestSchema, newer: GetArchitecturesRequestSchema, fields: { repo_id: "repo_uid" } },
-      { older: images.ArchsSchema, newer: ArchitecturesSchema, fields: { archs: "architectures" } },
-      {
-        older: images.SizeRequestSchema,
-        newer: GetSizeRequestSchema,
-        fields: { repo_id: "repo_uid", arch: "architecture" },
-      },
-      { older: images.SizeSchema, newer: SizeSchema, fields: { arch: "architecture" } },
-    ],
-  },
-  mount(translations) {
+export const registryOfV1 = serviceOfV1(Registry, {
+  messages: [
+    ...(repoTables.messages ?? []),
+    ...eolTagTables,
+    { older: v1.TagSchema, newer: v2.TagSchema, fields: { last_updated: "update_time" } },
+    { older: v1.CreateTagRequestSchema, newer: v2.CreateTagRequestSchema, fields: { repo_id: "parent" } },
+    {
+      older: v1.TagFilterSchema,
+      newer: v2.ListTagsRequestSchema,
+      onlyOlder: byId,
+      onlyNewer: { include_referrers: always, include_dates: always, include_epochs: always },
+    },
+    { older: images.ArchRequestSchema, newer: GetArchitecturesRequestSchema, fields: { repo_id: "repo_uid" } },
+    { older: images.ArchsSchema, newer: ArchitecturesSchema, fields: { archs: "architectures" } },
+    {
+      older: images.SizeRequestSchema,
+      newer: GetSizeRequestSchema,
+      fields: { repo_id: "repo_uid", arch: "architecture" },
+    },
+    { older: images.SizeSchema, newer: SizeSchema, fields: { arch: "architecture" } },
+  ],
+  methods(translations) {
     const { call, calling, list, custom, translate } = translations;
     const { createTag, listTags, getTag, deleteTag } = v2.TagsService.method;
     const { getArchitectures, getSize } = ImagesService.method;
@@ -73,7 +71,7 @@ export const registryOfV1: ServiceOfV1 = {
       return tag.toOlder(response);
     }
 
-    return serviceOfV1(Registry, {
+    return {
       ...repoMethods(translations),
       createTag: (method) =>
         custom(method, createTag, async (request: v1.CreateTagRequest, context: HandlerContext) => {
@@ -97,6 +95,6 @@ export const registryOfV1: ServiceOfV1 = {
       getSize: (method) => call(method, getSize),
       listEolTags: listEolTags(translations),
       getVulnReport: getVulnReport(translations),
-    });
+    };
   },
-};
+});

@@ -9,7 +9,7 @@ import * as v2 from "../../../gen/platform/iam/v2/roles_pb.ts";
 import { capabilities as allCapabilities } from "../../auth/index.ts";
 import type { Conversion } from "../../translation/index.ts";
 import { capabilityOf } from "../iam/roles.ts";
-import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
+import { byId, serviceOfV1 } from "./common.ts";
 
 const capabilities: Conversion = {
   name: "capabilities",
@@ -27,30 +27,28 @@ function withParent({ parent }: v1.RoleFilter, query: v2.ListRolesRequest): v2.L
   return { ...query, uidp: { ...uidp, childrenOf: parent, inRoot: isElsewhere || uidp.inRoot } };
 }
 
-export const rolesOfV1: ServiceOfV1 = {
-  tables: {
-    messages: [
-      { older: v1.RoleSchema, newer: v2.RoleSchema, fields: { capabilities } },
-      { older: v1.RoleSchema, newer: GroupInviteRoleSchema, fields: { capabilities } },
-      {
-        older: v1.RoleSchema,
-        newer: RoleBindingRoleSchema,
-        onlyOlder: { capabilities: "supplied from the role" },
-      },
-      {
-        older: v1.RoleFilterSchema,
-        newer: v2.ListRolesRequestSchema,
-        onlyOlder: { ...byId, parent: "becomes uidp.children_of" },
-      },
-    ],
-  },
-  mount: ({ call, replace, list }) => {
+export const rolesOfV1 = serviceOfV1(v1.Roles, {
+  messages: [
+    { older: v1.RoleSchema, newer: v2.RoleSchema, fields: { capabilities } },
+    { older: v1.RoleSchema, newer: GroupInviteRoleSchema, fields: { capabilities } },
+    {
+      older: v1.RoleSchema,
+      newer: RoleBindingRoleSchema,
+      onlyOlder: { capabilities: "supplied from the role" },
+    },
+    {
+      older: v1.RoleFilterSchema,
+      newer: v2.ListRolesRequestSchema,
+      onlyOlder: { ...byId, parent: "becomes uidp.children_of" },
+    },
+  ],
+  methods: ({ call, replace, list }) => {
     const { createRole, updateRole, listRoles, getRole, deleteRole } = v2.RolesService.method;
-    return serviceOfV1(v1.Roles, {
+    return {
       create: (method) => call(method, createRole),
       update: (method) => replace(method, updateRole),
       list: (method) => list(method, listRoles, { get: getRole, isPublic: true, complete: withParent }),
       delete: (method) => call(method, deleteRole),
-    });
+    };
   },
-};
+});

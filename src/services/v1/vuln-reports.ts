@@ -24,7 +24,7 @@ import {
   severities,
   withPlatforms,
 } from "../registry/vuln-reports.ts";
-import { type ServiceOfV1, serviceOfV1 } from "./common.ts";
+import { serviceOfV1 } from "./common.ts";
 
 const dayMs = 86_400_000;
 /** Reports whose findings are in memory at once. */
@@ -34,47 +34,43 @@ const maxFileBytes = 1024 * 1024;
 const resourceType = "registry.platform.internal/VulnReport";
 
 /** The service of reports. `maxItems`: the most reports of a list. */
-export function vulnerabilitiesOfV1(maxItems: () => number): ServiceOfV1 {
-  return {
-    tables: {},
-    mount: ({ custom }) =>
-      serviceOfV1(v1.Vulnerabilities, {
-        listVulnReports(method) {
-          const answer = wholeListAnswer(method.output, ", or name a digest");
-          return custom(method, undefined, async (request: v1.VulnReportFilter, context) => {
-            const found = await reportsFor(request, maxItems(), context);
-            return answer(partsOf(found, request, databaseOf(context)), context);
+export function vulnerabilitiesOfV1(maxItems: () => number) {
+  return serviceOfV1(v1.Vulnerabilities, {
+    methods: ({ custom }) => ({
+      listVulnReports(method) {
+        const answer = wholeListAnswer(method.output, ", or name a digest");
+        return custom(method, undefined, async (request: v1.VulnReportFilter, context) => {
+          const found = await reportsFor(request, maxItems(), context);
+          return answer(partsOf(found, request, databaseOf(context)), context);
+        });
+      },
+
+      getRawVulnReport: (method) =>
+        custom(method, undefined, async (request: v1.GetRawVulnReportRequest, context) => {
+          const { digest, scanner, createdAt } = request;
+          const wantedMs = createdAt === undefined ? undefined : timestampMs(createdAt);
+          const report = await newest(databaseOf(context), {
+            scopes: scopesOf(context),
+            digests: [digest],
+            scanner: scannerNamed(scanner),
+            fromMs: wantedMs,
+            toMs: wantedMs,
           });
-        },
+          if (report === undefined) throw noReport(digest);
+          return create(v1.RawVulnReportSchema, {
+            ...headOf(report),
+            rawReport: Buffer.from(await readFile(databaseOf(context), report.uid)).toString(),
+          });
+        }),
 
-        getRawVulnReport: (method) =>
-          custom(method, undefined, async (request: v1.GetRawVulnReportRequest, context) => {
-            const { digest, scanner, createdAt } = request;
-            const wantedMs = createdAt === undefined ? undefined : timestampMs(createdAt);
-            const report = await newest(databaseOf(context), {
-              scopes: scopesOf(context),
-              digests: [digest],
-              scanner: scannerNamed(scanner),
-              fromMs: wantedMs,
-              toMs: wantedMs,
-            });
-            if (report === undefined) throw noReport(digest);
-            return create(v1.RawVulnReportSchema, {
-              ...headOf(report),
-              rawReport: Buffer.from(await readFile(databaseOf(context), report.uid)).toString(),
-            });
-          }),
-
-        listVulnCountReports: (method) =>
-          custom(method, undefined, (request: v1.VulnCountReportFilter, context) =>
-            countReports(request, false, context),
-          ),
-        listCumulativeVulnCountReports: (method) =>
-          custom(method, undefined, (request: v1.VulnCountReportFilter, context) =>
-            countReports(request, true, context),
-          ),
-      }),
-  };
+      listVulnCountReports: (method) =>
+        custom(method, undefined, (request: v1.VulnCountReportFilter, context) =>
+          countReports(request, false, context),
+        ),
+      listCumulativeVulnCountReports: (method) =>
+        custom(method, undefined, (request: v1.VulnCountReportFilter, context) => countReports(request, true, context)),
+    }),
+  });
 }
 
 /** The method of the registry that answers with the older form of a report. */
