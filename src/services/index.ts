@@ -43,7 +43,7 @@ export { readIssuers, readSinks } from "./diagnosis.ts";
 export { subscriptionSource } from "./events/subscription-source.ts";
 export { explainAccess } from "./iam/access/explain.ts";
 export type { Reader } from "./iam/access/found-grants.ts";
-export { type AccessQuery, allAccess } from "./iam/access/list.ts";
+export { allAccess } from "./iam/access/list.ts";
 export { lockAccess } from "./iam/access-lock.ts";
 export { separateDirectoryUsers } from "./iam/auth/directory-users.ts";
 export { grantSource } from "./iam/auth/grants.ts";
@@ -102,7 +102,7 @@ export {
 export { type Image, type ReadSbom, readImages, saveImage } from "./registry/images.ts";
 export { type Product, saveProduct } from "./registry/products.ts";
 export { registryContents, type StoredTag } from "./registry/registry-contents.ts";
-export { packReport, type ReportToSave, saveReport } from "./registry/vuln-reports.ts";
+export { packReport, saveReport } from "./registry/vuln-reports.ts";
 export { type SealedKind, sealedKinds } from "./sealed.ts";
 export { prepareAdvisories, pruneAdvisories, saveAdvisories } from "./vulnerabilities/save-advisories.ts";
 

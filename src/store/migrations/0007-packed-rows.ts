@@ -19,7 +19,6 @@ const packed: Readonly<Record<Dialect["name"], (table: string) => ReturnType<typ
     || int4send(length(uid)) || convert_to(uid, 'UTF8') || body`,
 };
 
-/** 0007. */
 export const packedRows: Migration = {
   name: "0007-packed-rows",
   locks: "rewrites every row of every resource: reads and writes wait until it is done",
