@@ -3,7 +3,9 @@
 import { sql } from "kysely";
 import type { Migration } from "../migration.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import { unpackedTables } from "./0001-0006-tables.ts";
+import { unpackedTables } from "./unpacked-tables.ts";
+
+const tables = Object.values(unpackedTables).flatMap((ofMigration) => Object.keys(ofMigration));
 
 /** The version of a row. In the table of the versions of artifacts, the column of that name has the artifact's. */
 const versionOf = (table: string) => (table === "artifact_versions" ? sql.lit(1) : sql.ref("version"));
@@ -23,7 +25,7 @@ export const packedRows: Migration = {
   name: "0007-packed-rows",
   locks: "rewrites every row of every resource: reads and writes wait until it is done",
   statements: ({ name }) =>
-    unpackedTables.flatMap((table) => [
+    tables.flatMap((table) => [
       sql`update ${sql.table(table)} set body = ${packed[name]!(table)}`,
       sql`alter table ${sql.table(table)} rename column body to packed`,
     ]),
