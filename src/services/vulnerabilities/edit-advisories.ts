@@ -27,7 +27,7 @@ import { groups } from "../iam/groups.ts";
 import { advisories } from "./advisories.ts";
 import { advisoriesOfFeeds, advisoryUid, removeAdvisory, saveAdvisories } from "./save-advisories.ts";
 
-/** Creates an advisory. Errors: NOT_FOUND for the group, INVALID_ARGUMENT; ALREADY_EXISTS, also when it is of a feed. */
+/** Errors: NOT_FOUND for the group, INVALID_ARGUMENT; ALREADY_EXISTS, also when it is of a feed. */
 export async function createAdvisory(group: string, advisory: Advisory, context: HandlerContext): Promise<Advisory> {
   await holdResource(groups, group, context);
   const events = advisory.events.map((event) => stamped(event, context));

@@ -142,7 +142,7 @@ async function verdictOn(
   return isHeld([...most, ...granted]) ? Verdict.CONDITIONAL : Verdict.DENIED;
 }
 
-/** The grants of the identity that cover the scope, with the capability and without, and those below it that have it. */
+/** The grants of the identity that cover the scope, with and without the capability, and those below that have it. */
 async function findGrants(
   session: ReadSession,
   reader: Reader,
