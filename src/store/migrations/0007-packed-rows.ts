@@ -3,7 +3,7 @@
 import { sql } from "kysely";
 import type { Migration } from "../migration.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import { unpackedTables } from "./unpacked-tables.ts";
+import { unpackedTables } from "./first-tables.ts";
 
 const tables = Object.values(unpackedTables).flatMap((ofMigration) => Object.keys(ofMigration));
 

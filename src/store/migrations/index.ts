@@ -1,7 +1,6 @@
 /** All migrations, in the order in which they run. */
 
 import type { Migration, Release } from "../migration.ts";
-import { firstTables } from "./0001-0006-tables.ts";
 import { packedRows } from "./0007-packed-rows.ts";
 import { keySources } from "./0008-key-sources.ts";
 import { uniqueRoleBindings } from "./0009-unique-role-bindings.ts";
@@ -15,6 +14,7 @@ import { artifactVersionColumn } from "./0016-artifact-version-column.ts";
 import { auditPlaces } from "./0017-audit-places.ts";
 import { deliverySettings } from "./0018-delivery-settings.ts";
 import { bounds } from "./0019-bounds.ts";
+import { firstTables } from "./first-tables.ts";
 
 /** The migrations. A new one goes to the end. */
 const first: readonly Migration[] = [
