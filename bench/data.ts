@@ -9,8 +9,7 @@ import { RepoSchema } from "../gen/platform/registry/v2/repos_pb.ts";
 import { AdvisorySchema } from "../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import { newUid } from "../src/new-uid.ts";
 import { contentOf, newRow } from "../src/resource/row-mapping.ts";
-import { groups } from "../src/services/iam/groups.ts";
-import { defineAdvisories } from "../src/services/vulnerabilities/advisories.ts";
+import { advisories } from "../src/services/vulnerabilities/advisories.ts";
 import { openDatabase } from "../src/store/index.ts";
 import { pack } from "../src/store/rows/packed.ts";
 import { type Filling, openPostgres, openSqlite } from "./filling.ts";
@@ -115,7 +114,6 @@ const advisoriesPerTransaction = 2000;
 
 /** Adds advisories to `root`, each with the aliases of a CVE and of GHSA. */
 export async function fillAdvisories(url: string, root: string, count: number): Promise<void> {
-  const advisories = defineAdvisories(groups, async () => []);
   const database = await openDatabase(url);
   for (let i = 0; i < count; ) {
     await database.transact(async (session) => {

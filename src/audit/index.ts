@@ -12,7 +12,6 @@
 export {
   type AuditFilter,
   type AuditLine,
-  type AuditPage,
   type AuditPlace,
   type AuditRecord,
   appendAudit,

@@ -114,13 +114,8 @@ export function appendAudit(session: WriteSession, entry: LogEntry): Promise<voi
 
 /** The records, oldest first. They are read in batches as the caller consumes them. */
 export async function* readAudit(session: ReadSession, filter: AuditFilter): AsyncGenerator<AuditLine> {
-  const scan = { ...scanOf(filter), limit: batchSize };
-  for (let after: LogEntry | undefined; ; ) {
-    const entries = await session.scan(auditLog, { ...scan, ...(after && { after }) });
+  for await (const entries of batchesOf(session, filter, { oldestFirst: true }, batchSize))
     for (const line of entries.map(lineOf)) if (isSelected(line, filter)) yield line;
-    if (entries.length < batchSize) return;
-    after = entries.at(-1);
-  }
 }
 
 /** The place of a record in the log. */
@@ -195,12 +190,13 @@ async function* batchesOf(
   session: ReadSession,
   filter: AuditFilter,
   { after, oldestFirst = false }: Pick<AuditPart, "after" | "oldestFirst">,
+  limit = pageBatchSize,
 ): AsyncGenerator<LogEntry[]> {
-  const scan = { ...scanOf(filter), newestFirst: !oldestFirst, limit: pageBatchSize };
+  const scan = { ...scanOf(filter), newestFirst: !oldestFirst, limit };
   for (let last = after; ; ) {
     const entries = await session.scan(auditLog, { ...scan, ...(last && { after: last }) });
     yield entries;
-    if (entries.length < pageBatchSize) return;
+    if (entries.length < limit) return;
     last = entries.at(-1);
   }
 }

@@ -57,14 +57,6 @@ interface ChangingCall {
   readonly timeMs: number;
 }
 
-/** Derives events from changes. */
-interface CallEvents {
-  /** The events of a call. */
-  ofCall(call: ChangingCall): Promise<NewEvent[]>;
-  /** The events of changes made outside of a call, as by a sign-in. */
-  ofChanges(changes: readonly ChangedResource[], actorAt: ChangingCall["actorAt"], timeMs: number): Promise<NewEvent[]>;
-}
-
 /** What {@link createCallEvents} needs. */
 interface CallEventsOptions {
   readonly contract: Contract;
@@ -76,8 +68,8 @@ interface CallEventsOptions {
 
 const verbs = { created: "Create", updated: "Update", fixed: "Update", deleted: "Delete" } as const;
 
-/** Creates the {@link CallEvents} of a contract. */
-export function createCallEvents({ contract, baseUrl, typeRegistry }: CallEventsOptions): CallEvents {
+/** Creates what derives events from changes, by a contract. */
+export function createCallEvents({ contract, baseUrl, typeRegistry }: CallEventsOptions) {
   const byStandardName = new Map(contract.methods.map((method) => [standardName(method), method]));
 
   function event(
@@ -129,8 +121,10 @@ export function createCallEvents({ contract, baseUrl, typeRegistry }: CallEvents
   }
 
   return {
+    /** The events of changes made outside of a call, as by a sign-in. */
     ofChanges,
-    async ofCall(call) {
+    /** The events of a call. */
+    async ofCall(call: ChangingCall): Promise<NewEvent[]> {
       const { method, request, response, changes, actorAt, timeMs } = call;
       if (changes.length === 0) return [];
       const own = contract.of(method);

@@ -70,8 +70,8 @@ export async function* readDeliveries(database: Database, filter: DeliveryFilter
   const { sinceMs = 0, subscription, state, newestFirst = false } = filter;
   const queue = database.queue(deliveriesQueue);
   const states = state === undefined ? (Object.keys(queueStates) as DeliveryState[]) : [state];
-  const read = newestFirst ? latestEntriesSince : entriesSince;
-  const streams = states.map((each) => read(queue, queueStates[each], sinceMs * 1000));
+  const scan = { sinceUs: sinceMs * 1000, newestFirst };
+  const streams = states.map((each) => entriesOf(queue, queueStates[each], scan));
   for await (const entry of merged(streams, newestFirst ? (a, b) => compare(b, a) : compare)) {
     if (entry.partition !== fanOutPartition && (subscription ?? entry.partition) === entry.partition)
       yield deliveryOf(entry);
@@ -131,22 +131,16 @@ export async function dropDeliveries(session: WriteSession, subscription: string
   await session.removePending(deliveriesQueue, subscription, dropSize);
 }
 
-async function* entriesSince(queue: Queue, state: QueueState, sinceUs: number): AsyncGenerator<QueueEntry> {
-  for (let after: QueuePlace = { timeUs: sinceUs, id: "", partition: "" }; ; ) {
-    const entries = await queue.entries(state, { after, limit: batchSize });
+async function* entriesOf(
+  queue: Queue,
+  state: QueueState,
+  scan: { readonly sinceUs: number; readonly newestFirst: boolean },
+): AsyncGenerator<QueueEntry> {
+  for (let after: QueuePlace | undefined; ; ) {
+    const entries = await queue.entries(state, { ...scan, after, limit: batchSize });
     yield* entries;
-    const last = entries.at(-1);
-    if (last === undefined || entries.length < batchSize) return;
-    after = last;
-  }
-}
-
-async function* latestEntriesSince(queue: Queue, state: QueueState, sinceUs: number): AsyncGenerator<QueueEntry> {
-  for (let before: QueuePlace | undefined; ; ) {
-    const entries = await queue.latestEntries(state, { before, sinceUs, limit: batchSize });
-    yield* entries;
-    before = entries.at(-1);
-    if (before === undefined || entries.length < batchSize) return;
+    after = entries.at(-1);
+    if (after === undefined || entries.length < batchSize) return;
   }
 }
 

@@ -19,7 +19,7 @@
  */
 
 export { AttemptCounts, depthsOfDeliveries, oldestPendingSeconds, otherSubscriptions } from "./attempt-counts.ts";
-export { type Actor, type ChangedResource, createCallEvents } from "./call-events.ts";
+export { type ChangedResource, createCallEvents } from "./call-events.ts";
 export {
   countDeliveries,
   type Delivery,

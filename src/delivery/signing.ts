@@ -3,6 +3,7 @@
  * subscription.
  */
 import { createHash, createHmac } from "node:crypto";
+import { LruMap } from "../lru-map.ts";
 import type { Event } from "./event.ts";
 
 /** Signs a token of the platform: `mint` of the issuer. */
@@ -26,7 +27,7 @@ const maxTokens = 5000;
 
 /** Creates the tokens of deliveries, cached by event and group. */
 export function createDeliveryTokens(sign: SignToken, now: () => number): DeliveryTokens {
-  const signed = new Map<string, { readonly token: Promise<string>; readonly untilMs: number }>();
+  const signed = new LruMap<string, { readonly token: Promise<string>; readonly untilMs: number }>(maxTokens);
   return ({ id, data }, group) => {
     const key = `${id} ${group}`;
     const cached = signed.get(key);
@@ -40,10 +41,7 @@ export function createDeliveryTokens(sign: SignToken, now: () => number): Delive
     };
     const token = sign(request);
     token.catch(() => signed.delete(key));
-    signed.delete(key);
     signed.set(key, { token, untilMs: now() + reuseMs });
-    const [oldest] = signed.keys();
-    if (signed.size > maxTokens && oldest !== undefined) signed.delete(oldest);
     return token;
   };
 }

@@ -1,7 +1,7 @@
 /** What of the resources an operator's checks look at: issuers and sinks. */
-import type { SubscriptionSchema } from "../../gen/platform/events/v2/subscriptions_pb.ts";
-import { messageOf, type Resource } from "../resource/index.ts";
+import { messageOf } from "../resource/index.ts";
 import type { ReadSession } from "../store/index.ts";
+import { subscriptions } from "./events/subscriptions.ts";
 import { identities } from "./iam/identities.ts";
 import { identityProviders } from "./iam/identity-providers.ts";
 
@@ -26,11 +26,7 @@ export async function readIssuers(session: ReadSession, max: number): Promise<Re
 }
 
 /** The sinks of enabled subscriptions, at most `max` different origins, each with one address. */
-export async function readSinks(
-  subscriptions: Resource<typeof SubscriptionSchema>,
-  session: ReadSession,
-  max: number,
-): Promise<readonly string[]> {
+export async function readSinks(session: ReadSession, max: number): Promise<readonly string[]> {
   const sinks = new Map<string, string>();
   for await (const rows of session.pages(subscriptions.table, { limit: portion })) {
     for (const row of rows) {

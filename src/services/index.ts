@@ -1,28 +1,23 @@
 /**
- * The services of the product, one line for each that is mounted. Only this file joins domains: what one needs of
- * another is passed to it here.
+ * The services of the product, one line for each that is mounted. A domain imports what it needs of another one. What
+ * would make a circle of imports is passed in here.
  */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { TermsDocument } from "../config/index.ts";
-import type { HasSubscriptions, SubscriptionSource } from "../delivery/index.ts";
+import type { HasSubscriptions } from "../delivery/index.ts";
 import { type MountedService, mount } from "../resource/index.ts";
-import type { Database, ReadSession } from "../store/index.ts";
+import type { Database } from "../store/index.ts";
 import { documentsOfFeeds } from "./advisory/documents.ts";
-import { resolvedVulnsReports } from "./advisory/resolved-vulns-reports.ts";
 import { securityAdvisoryService } from "./advisory/security-advisory.ts";
-import { severitiesOf } from "./advisory/severities.ts";
 import { auditService } from "./audit/audit-records.ts";
-import { readSinks as sinksOf } from "./diagnosis.ts";
 import { deliveriesService } from "./events/deliveries.ts";
-import { defineDeliverySettings } from "./events/delivery-settings.ts";
-import { createSubscriptionSource, type SubscriptionSourceOptions } from "./events/subscription-source.ts";
-import { defineSubscriptions, subscriptionsService } from "./events/subscriptions.ts";
+import { subscriptions, subscriptionsService } from "./events/subscriptions.ts";
 import { accessService } from "./iam/access/access.ts";
 import { accountAssociationsService, removeServiceBindings } from "./iam/account-associations.ts";
 import { keepingAnOwner } from "./iam/auth/last-owner.ts";
 import { externalGroupRoleMappings, externalGroupRoleMappingsService } from "./iam/external-group-role-mappings.ts";
 import { groupInvitesService, isPromised } from "./iam/group-invites.ts";
-import { groups, groupsService } from "./iam/groups.ts";
+import { groupsService } from "./iam/groups.ts";
 import { identitiesService } from "./iam/identities.ts";
 import { identityProviders, identityProvidersService } from "./iam/identity-providers.ts";
 import { bindingsOfUsers, roleBindings, roleBindingsService } from "./iam/role-bindings.ts";
@@ -33,25 +28,22 @@ import { refreshVersions } from "./libraries/refresh-versions.ts";
 import { pingService } from "./ping/ping.ts";
 import { refreshDerived } from "./refresh-derived.ts";
 import { imagesService } from "./registry/images.ts";
-import { namedPackages } from "./registry/named-packages.ts";
-import { registryContents as contentsOf } from "./registry/registry-contents.ts";
-import { defineReadmes, defineRepos, reposService } from "./registry/repos.ts";
-import { defineTags, tagsService } from "./registry/tags.ts";
-import { type SealedKind, sealedClientSecrets, sealedSigningSecrets } from "./sealed.ts";
+import { repos, reposService } from "./registry/repos.ts";
+import { tagsService } from "./registry/tags.ts";
 import { searchService } from "./search/names.ts";
-import { advisoriesOfV1, createServicesOfV1, groupsOfV1, registryOfV1, vulnerabilitiesOfV1 } from "./v1/index.ts";
-import { advisoriesService, defineAdvisories } from "./vulnerabilities/advisories.ts";
-import { advisoryEditor } from "./vulnerabilities/edit-advisories.ts";
-import { advisoryWriter } from "./vulnerabilities/save-advisories.ts";
+import { createServicesOfV1 } from "./v1/index.ts";
+import { advisoriesService } from "./vulnerabilities/advisories.ts";
+import { advisoriesOfFeeds } from "./vulnerabilities/save-advisories.ts";
 
 export { apiFeed, type RowChange, readFeedOrder, writeFeedOrder } from "../resource/index.ts";
 export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
 export { type BoundOptions, boundsOfTables, type Expiring, type TableBound } from "./bounds/tables.ts";
-export { readIssuers } from "./diagnosis.ts";
+export { readIssuers, readSinks } from "./diagnosis.ts";
+export { subscriptionSource } from "./events/subscription-source.ts";
 export { explainAccess } from "./iam/access/explain.ts";
 export type { Reader } from "./iam/access/found-grants.ts";
-export { type AccessQuery, allAccess } from "./iam/access/list.ts";
+export { allAccess } from "./iam/access/list.ts";
 export { lockAccess } from "./iam/access-lock.ts";
 export { separateDirectoryUsers } from "./iam/auth/directory-users.ts";
 export { grantSource } from "./iam/auth/grants.ts";
@@ -109,42 +101,20 @@ export {
 } from "./registry/image-packages.ts";
 export { type Image, type ReadSbom, readImages, saveImage } from "./registry/images.ts";
 export { type Product, saveProduct } from "./registry/products.ts";
-export type { StoredTag } from "./registry/registry-contents.ts";
-export { packReport, type ReportToSave, saveReport } from "./registry/vuln-reports.ts";
-export type { SealedKind } from "./sealed.ts";
-
-const repos = defineRepos(groups);
-const readmes = defineReadmes(groups, repos);
-const tags = defineTags(repos);
-const subscriptions = defineSubscriptions(groups);
-const deliverySettings = defineDeliverySettings(groups, subscriptions);
-const advisories = defineAdvisories(groups, severitiesOf);
-
-const writer = advisoryWriter(advisories);
-export const { prepareAdvisories, saveAdvisories, pruneAdvisories } = writer;
+export { registryContents, type StoredTag } from "./registry/registry-contents.ts";
+export { packReport, saveReport } from "./registry/vuln-reports.ts";
+export { type SealedKind, sealedKinds } from "./sealed.ts";
+export { prepareAdvisories, pruneAdvisories, saveAdvisories } from "./vulnerabilities/save-advisories.ts";
 
 /** Brings derived rows up to date with this version of the program and with the order of the feeds. */
 export function refreshDerivedRows(database: Database, now: () => number): Promise<void> {
-  const derived = { feeds: [documentsOfFeeds, writer.advisoriesOfFeeds], versions: refreshVersions };
+  const derived = { feeds: [documentsOfFeeds, advisoriesOfFeeds], versions: refreshVersions };
   return refreshDerived(database, derived, now);
 }
-
-export const registryContents = contentsOf(repos, tags);
-
-/** The sinks of enabled subscriptions, at most `max` different origins, each with one address. */
-export const readSinks = (session: ReadSession, max: number) => sinksOf(subscriptions, session, max);
-
-/** The secrets in rows of resources. */
-export const sealedKinds: readonly SealedKind[] = [sealedClientSecrets, sealedSigningSecrets(subscriptions)];
 
 /** Whether any of these groups has a subscription. */
 export const hasSubscriptions: HasSubscriptions = async (session, groups) =>
   session.hasChildren(subscriptions.table, groups);
-
-/** Supplies `delivery` with subscriptions. */
-export function subscriptionSource(options: SubscriptionSourceOptions): SubscriptionSource {
-  return createSubscriptionSource(subscriptions, deliverySettings, options);
-}
 
 /** Settings that services depend on. */
 interface ServicesOptions {
@@ -160,21 +130,10 @@ export function createServices(
   options: ServicesOptions,
   onCallOfV1?: (method: DescMethod) => void,
 ): readonly MountedService[] {
-  const services = createServicesOfV2(options);
+  const successors = createServicesOfV2(options);
+  const { openRootGroups } = options;
   const maxListItems = () => options.v1MaxListItems;
-  const others = [
-    advisoriesOfV1(advisoryEditor(advisories, writer)),
-    groupsOfV1(options.openRootGroups),
-    registryOfV1({ repos, readmes, tags }),
-    vulnerabilitiesOfV1({ repos, tags }, maxListItems),
-  ];
-  const ofV1 = createServicesOfV1({
-    successors: services,
-    others,
-    maxListItems,
-    onCall: onCallOfV1,
-  });
-  return [...services, ...ofV1];
+  return [...successors, ...createServicesOfV1({ successors, openRootGroups, maxListItems, onCall: onCallOfV1 })];
 }
 
 /** The services of v2. The deletion of a group reports its children in the order of these lines. */
@@ -186,8 +145,8 @@ function createServicesOfV2({
   const services = [
     pingService,
     groupsService({ openRootGroups, roleBindings }),
-    reposService(repos, readmes),
-    tagsService(tags),
+    reposService,
+    tagsService,
     imagesService(repos),
     identitiesService(roleBindings, removeServiceBindings),
     rolesService([
@@ -202,13 +161,13 @@ function createServicesOfV2({
     termsService(termsDocuments),
     identityProvidersService(externalGroupRoleMappings, bindingsOfUsers, keepingAnOwner),
     externalGroupRoleMappingsService,
-    subscriptionsService(subscriptions, allowLoopbackSinks),
-    deliveriesService(subscriptions, deliverySettings, () => contractServices),
+    subscriptionsService(allowLoopbackSinks),
+    deliveriesService(() => contractServices),
     accessService,
     auditService,
-    advisoriesService(advisories),
+    advisoriesService,
     artifactsService,
-    securityAdvisoryService(resolvedVulnsReports(namedPackages(repos, tags))),
+    securityAdvisoryService,
   ];
   return mount([...services, searchService(services)]);
 }

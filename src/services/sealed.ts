@@ -1,9 +1,9 @@
 /** Where rows of resources have sealed secrets, for the rotation of the key that seals them. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { SubscriptionSchema } from "../../gen/platform/events/v2/subscriptions_pb.ts";
-import { contentOf, messageOf, type Resource } from "../resource/index.ts";
+import { contentOf, messageOf } from "../resource/index.ts";
 import type { Row, TableSpec } from "../store/index.ts";
 import { createSigningSecret, secretPlace } from "./events/signing-secret.ts";
+import { subscriptions } from "./events/subscriptions.ts";
 import { clientSecretPlace, identityProviders, oidcOf } from "./iam/identity-providers.ts";
 
 /** Rows of one kind with a sealed secret each. */
@@ -20,26 +20,24 @@ export interface SealedKind {
 }
 
 /** The signing secrets of subscriptions. Without its own, a subscription is disabled. */
-export function sealedSigningSecrets(subscriptions: Resource<typeof SubscriptionSchema>): SealedKind {
-  return {
-    name: "signing secrets of subscriptions",
-    table: subscriptions.table,
-    read: (row) => ({ sealed: messageOf(subscriptions, row).signingSecret, place: secretPlace(row.uid) }),
-    write: (row, signingSecret) => ({
-      ...row,
-      ...contentOf(subscriptions, Object.assign(messageOf(subscriptions, row), { signingSecret })),
-    }),
-    discard(row, seal, nowMs) {
-      const subscription = messageOf(subscriptions, row);
-      subscription.signingSecret = seal(createSigningSecret());
-      subscription.disableTime ??= timestampFromMs(nowMs);
-      return { ...row, ...contentOf(subscriptions, subscription), updateTimeUs: nowMs * 1000 };
-    },
-  };
-}
+const signingSecrets: SealedKind = {
+  name: "signing secrets of subscriptions",
+  table: subscriptions.table,
+  read: (row) => ({ sealed: messageOf(subscriptions, row).signingSecret, place: secretPlace(row.uid) }),
+  write: (row, signingSecret) => ({
+    ...row,
+    ...contentOf(subscriptions, Object.assign(messageOf(subscriptions, row), { signingSecret })),
+  }),
+  discard(row, seal, nowMs) {
+    const subscription = messageOf(subscriptions, row);
+    subscription.signingSecret = seal(createSigningSecret());
+    subscription.disableTime ??= timestampFromMs(nowMs);
+    return { ...row, ...contentOf(subscriptions, subscription), updateTimeUs: nowMs * 1000 };
+  },
+};
 
 /** The client secrets of identity providers. */
-export const sealedClientSecrets: SealedKind = {
+const clientSecrets: SealedKind = {
   name: "client secrets of identity providers",
   table: identityProviders.table,
   read(row) {
@@ -55,3 +53,6 @@ function withClientSecret(row: Row, clientSecret: string): Row {
   oidcOf(provider).clientSecret = clientSecret;
   return { ...row, ...contentOf(identityProviders, provider) };
 }
+
+/** The secrets in rows of resources. */
+export const sealedKinds: readonly SealedKind[] = [clientSecrets, signingSecrets];

@@ -41,13 +41,11 @@ export { batchFor, keyComparison, merged, type PagePart, pageOf } from "./lists/
 export type { Condition, ListQuery, OrderTerm, Selection } from "./lists/query.ts";
 export type { CounterFault } from "./logs/counter-check.ts";
 export type { LogEntry, LogScan, LogSpec } from "./logs/log.ts";
-export type { LeaseRequest, Queue, Settlement } from "./logs/queue.ts";
+export type { Queue, Settlement } from "./logs/queue.ts";
 export type { NewQueueEntry, QueueEntry, QueueKey, QueuePlace, QueueState } from "./logs/queue-entry.ts";
-export type { PartitionScan } from "./logs/queue-session.ts";
 export type { ReadingCall } from "./long-queries.ts";
-export type { MigrateOptions, MigrationProgress, PendingMigration } from "./migration.ts";
+export type { MigrateOptions, PendingMigration } from "./migration.ts";
 export type { ReadSession } from "./read-session.ts";
-export type { RowLimits } from "./row-limits.ts";
 export { PackedRow } from "./rows/packed.ts";
 export type { Row } from "./rows/record.ts";
 export { columnsOf, columnValue, type TableSpec } from "./rows/row.ts";
@@ -65,5 +63,4 @@ export {
 } from "./sql/errors.ts";
 export type { ColumnType, ColumnValue, ScalarValue } from "./sql/indexed-column.ts";
 export type { Subtree } from "./sql/subtree.ts";
-export type { DatabaseStats } from "./stats.ts";
 export type { WriteSession } from "./write-session.ts";

@@ -68,12 +68,8 @@ export class LongQueries {
     return {
       fewRows: this.#fewRows,
       rows: (statement, values) => this.#rows(call, statement, values),
-      run(): never {
-        throw new Error("a long query only reads");
-      },
-      send(): never {
-        throw new Error("a long query only reads");
-      },
+      run: refuseToWrite,
+      send: refuseToWrite,
     };
   }
 
@@ -113,4 +109,8 @@ export class LongQueries {
       signal.addEventListener("abort", onAbort, { once: true });
     });
   }
+}
+
+function refuseToWrite(): never {
+  throw new Error("a long query only reads");
 }

@@ -17,55 +17,6 @@ import type { SettingStatements } from "./settings.ts";
 import { type ScalarValue, storedColumn } from "./sql/indexed-column.ts";
 import type { SqlConnection } from "./sql/statement.ts";
 
-/**
- * Reads. Outside a transaction, a call sees everything that this process had committed when the call began. Of other
- * processes it sees what was committed at the first read in this turn of the event loop, or at the latest `refresh` in
- * it.
- */
-export interface ReadSession {
-  get(table: TableSpec, uid: string): Awaitable<Row | undefined>;
-  has(table: TableSpec, uid: string): Awaitable<boolean>;
-  /** Those of the rows that exist, by uid. */
-  getMany(table: TableSpec, uids: readonly string[]): Promise<Map<string, Row>>;
-  /** Whether any of these parents has a child. Cheaper than `exists`, which would make a create a fifth slower. */
-  hasChildren(table: TableSpec, parents: readonly string[]): Awaitable<boolean>;
-  /** The uid of the child of `parent` that has this value in a column that is unique among the children. */
-  childUid(table: TableSpec, parent: string, column: string, value: ScalarValue): Awaitable<string | undefined>;
-  /** One page of a selection in its order. */
-  list(table: TableSpec, query: ListQuery): Awaitable<Row[]>;
-  /** The first row of a selection in its order. */
-  first(table: TableSpec, query: Omit<ListQuery, "limit">): Awaitable<Row | undefined>;
-  /**
-   * All rows of a selection in its order, in pages of `limit` rows; none of them is empty. Each page is read when it is
-   * asked for, behind the last row of the one before, so the rows of a page may be changed or removed before the next.
-   */
-  pages(table: TableSpec, query: ListQuery): AsyncGenerator<Row[]>;
-  /** How many rows a selection has, exactly. */
-  count(table: TableSpec, selection: Selection): Awaitable<number>;
-  exists(table: TableSpec, selection: Selection): Promise<boolean>;
-  /**
-   * How many transactions of all processes have changed a watched table. While this number stays the same, so do those
-   * tables, except for columns written by `setColumns`. In a transaction, its own changes are counted.
-   */
-  changes(): Awaitable<number>;
-  setting(name: string): Promise<Uint8Array | undefined>;
-  /** Those of the entries of a log that exist, by id. The log needs an index of ids. */
-  find(log: LogSpec, ids: readonly string[]): Promise<Map<string, LogEntry>>;
-  /** The next entries of a log. */
-  scan(log: LogSpec, scan: LogScan): Promise<LogEntry[]>;
-  /**
-   * In the middle of a call that works long: lets other calls have their turns, if this one has had the event loop for
-   * long. Reads of several rows do so themselves. Does nothing in a transaction, which others would wait for.
-   */
-  pause(): Promise<void> | undefined;
-  /** An entry of a queue. */
-  findQueued(queue: string, key: QueueKey): Promise<QueueEntry | undefined>;
-  /** The next entries of a partition of a queue, newest first. */
-  scanQueue(queue: string, scan: PartitionScan): Promise<QueueEntry[]>;
-  /** How many entries `scanQueue` reads. */
-  countQueued(queue: string, scan: PartitionScan): Promise<number>;
-}
-
 /** The compiled statements of a database. */
 export interface Catalogue {
   table(spec: TableSpec): Table;
@@ -87,12 +38,19 @@ export interface ReaderOptions {
   readonly totals?: SharedTotals | undefined;
   /** Runs queries that may take long. By default they run on the connection. */
   readonly longQueries?: LongQueryConnection | undefined;
-  /** See {@link ReadSession.pause}; absent: nothing pauses. */
+  /** See {@link Reader.pause}; absent: nothing pauses. */
   readonly pause?: (() => Promise<void> | undefined) | undefined;
 }
 
+/**
+ * Reads. Outside a transaction, a call sees everything that this process had committed when the call began. Of other
+ * processes it sees what was committed at the first read in this turn of the event loop, or at the latest `refresh` in
+ * it.
+ */
+export type ReadSession = Omit<Reader, "total">;
+
 /** Reads on one connection, or on any connection of a pool. */
-export class Reader implements ReadSession {
+export class Reader {
   protected readonly catalogue: Catalogue;
   readonly #connection: SqlConnection;
   readonly #counters: Counters | undefined;
@@ -116,6 +74,10 @@ export class Reader implements ReadSession {
     this.#pause = pause;
   }
 
+  /**
+   * In the middle of a call that works long: lets other calls have their turns, if this one has had the event loop for
+   * long. Reads of several rows do so themselves. Does nothing in a transaction, which others would wait for.
+   */
   pause(): Promise<void> | undefined {
     return this.#pause?.();
   }
@@ -135,6 +97,7 @@ export class Reader implements ReadSession {
     return chain(this.connection().rows(row.has, { uid }), (rows) => rows.length > 0);
   }
 
+  /** Those of the rows that exist, by uid. */
   async getMany(table: TableSpec, uids: readonly string[]): Promise<Map<string, Row>> {
     if (uids.length === 0) return new Map();
     await this.pause();
@@ -143,6 +106,7 @@ export class Reader implements ReadSession {
     return new Map(rows.map((values) => read(values)).map((row) => [row.uid, row]));
   }
 
+  /** Whether any of these parents has a child. Cheaper than `exists`, which would make a create a fifth slower. */
   hasChildren(table: TableSpec, parents: readonly string[]): Awaitable<boolean> {
     if (parents.length === 0) return false;
     const { row } = this.catalogue.table(table);
@@ -150,6 +114,7 @@ export class Reader implements ReadSession {
     return chain(found, (rows) => rows.length > 0);
   }
 
+  /** The uid of the child of `parent` that has this value in a column that is unique among the children. */
   childUid(table: TableSpec, parent: string, column: string, value: ScalarValue): Awaitable<string | undefined> {
     const { row } = this.catalogue.table(table);
     const stored = storedColumn(table.columns[column]!, value);
@@ -157,14 +122,20 @@ export class Reader implements ReadSession {
     return chain(found, ([values]) => values && (values[0] as string));
   }
 
+  /** One page of a selection in its order. */
   list(table: TableSpec, query: ListQuery): Awaitable<Row[]> {
     return chain(this.pause(), () => list(this.#reading(table), query));
   }
 
+  /** The first row of a selection in its order. */
   first(table: TableSpec, query: Omit<ListQuery, "limit">): Awaitable<Row | undefined> {
     return chain(this.list(table, { ...query, limit: 1 }), ([row]) => row);
   }
 
+  /**
+   * All rows of a selection in its order, in pages of `limit` rows; none of them is empty. Each page is read when it is
+   * asked for, behind the last row of the one before, so the rows of a page may be changed or removed before the next.
+   */
   async *pages(table: TableSpec, query: ListQuery): AsyncGenerator<Row[]> {
     const { orderBy = [], limit } = query;
     for (let page = query; ; ) {
@@ -177,6 +148,7 @@ export class Reader implements ReadSession {
     }
   }
 
+  /** How many rows a selection has, exactly. */
   count(table: TableSpec, selection: Selection): Awaitable<number> {
     return chain(this.pause(), () => count(this.#reading(table), selection));
   }
@@ -186,6 +158,10 @@ export class Reader implements ReadSession {
     return exists(this.#reading(table), selection);
   }
 
+  /**
+   * How many transactions of all processes have changed a watched table. While this number stays the same, so do those
+   * tables, except for columns written by `setColumns`. In a transaction, its own changes are counted.
+   */
   changes(): Awaitable<number> {
     const commits = this.#commits?.();
     if (commits !== undefined && this.#changes?.commits === commits) return this.#changes.count;
@@ -200,6 +176,7 @@ export class Reader implements ReadSession {
     return row?.[0] as Uint8Array | undefined;
   }
 
+  /** Those of the entries of a log that exist, by id. The log needs an index of ids. */
   async find(log: LogSpec, ids: readonly string[]): Promise<Map<string, LogEntry>> {
     if (ids.length === 0) return new Map();
     await this.pause();
@@ -207,6 +184,7 @@ export class Reader implements ReadSession {
     return new Map(rows.map((values) => [values[1] as string, entryOf(log, values)]));
   }
 
+  /** The next entries of a log. */
   async scan(log: LogSpec, scan: LogScan): Promise<LogEntry[]> {
     await this.pause();
     const statement = this.catalogue.log(log).scan(scan);
@@ -214,17 +192,20 @@ export class Reader implements ReadSession {
     return rows.map((values) => entryOf(log, values));
   }
 
+  /** An entry of a queue. */
   async findQueued(queue: string, { partition, id }: QueueKey): Promise<QueueEntry | undefined> {
     const [row] = await this.connection().rows(this.catalogue.queue(queue).find, { partition, id });
     return row && queueEntryOf(row);
   }
 
+  /** The next entries of a partition of a queue, newest first. */
   async scanQueue(queue: string, scan: PartitionScan): Promise<QueueEntry[]> {
     await this.pause();
     const statement = this.catalogue.queue(queue).scan(scan);
     return (await this.connection().rows(statement, partitionValues(scan))).map(queueEntryOf);
   }
 
+  /** How many entries `scanQueue` reads. */
   async countQueued(queue: string, scan: PartitionScan): Promise<number> {
     const statement = this.catalogue.queue(queue).count(scan.states);
     const [row] = await this.connection().rows(statement, partitionValues(scan));

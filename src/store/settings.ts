@@ -1,7 +1,7 @@
 /** The statements on settings. A setting is bytes with a name. */
 import { sql } from "kysely";
 import type { Dialect } from "./sql/dialect.ts";
-import { compile, type Statement, slot } from "./sql/statement.ts";
+import { compileAll, type Statement, slot } from "./sql/statement.ts";
 
 /** Slots `name` and `value`. */
 export interface SettingStatements {
@@ -16,16 +16,10 @@ export interface SettingStatements {
 /** Compiles the statements on the settings. */
 export function settingStatements({ query, locks }: Dialect): SettingStatements {
   const insert = query.insertInto("settings").values({ name: slot("name"), value: slot("value") });
-  return {
-    get: compile(query, query.selectFrom("settings").select("value").where("name", "=", slot("name"))),
-    lock: compile(query, sql`select value from settings where name = ${slot("name")} ${locks.change}`),
-    put: compile(
-      query,
-      insert.onConflict((conflict) => conflict.column("name").doUpdateSet({ value: slot("value") })),
-    ),
-    add: compile(
-      query,
-      insert.onConflict((conflict) => conflict.column("name").doNothing()),
-    ),
-  };
+  return compileAll(query, {
+    get: query.selectFrom("settings").select("value").where("name", "=", slot("name")),
+    lock: sql`select value from settings where name = ${slot("name")} ${locks.change}`,
+    put: insert.onConflict((conflict) => conflict.column("name").doUpdateSet({ value: slot("value") })),
+    add: insert.onConflict((conflict) => conflict.column("name").doNothing()),
+  });
 }

@@ -6,7 +6,7 @@ import { type Counters, countsBytes } from "./logs/counters.ts";
 import { appendValues, type LogEntry, type LogSpec } from "./logs/log.ts";
 import type { NewQueueEntry, QueueKey } from "./logs/queue-entry.ts";
 import { addValues, requeueValues } from "./logs/queue-session.ts";
-import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
+import { type Catalogue, Reader } from "./read-session.ts";
 import type { Additions } from "./row-limits.ts";
 import { pack, packedBytes } from "./rows/packed.ts";
 import type { Row } from "./rows/record.ts";
@@ -18,66 +18,6 @@ import { observed } from "./sql/observed-connection.ts";
 import type { SqlConnection, Statement, Values } from "./sql/statement.ts";
 import { rangeOf } from "./sql/subtree.ts";
 
-/**
- * Reads and writes of one transaction. It cannot be used after the transaction has ended or one of its statements has
- * failed.
- */
-export interface WriteSession extends ReadSession {
-  /** Whether the row exists. It then exists until the transaction ends. */
-  hold(table: TableSpec, uid: string): Awaitable<boolean>;
-  /** As `get`. No other transaction changes or removes the row before this one ends. */
-  getToChange(table: TableSpec, uid: string): Awaitable<Row | undefined>;
-  /** As `getToChange`, and no other transaction holds the row. */
-  getToRemove(table: TableSpec, uid: string): Awaitable<Row | undefined>;
-  /** No other transaction holds, changes or removes the rows below `root` before this one ends. */
-  lockBelow(table: TableSpec, root: string): Awaitable<void>;
-  /** Makes other transactions that lock the same row wait until this one ends. They may hold it. */
-  lock(table: TableSpec, uid: string): Awaitable<void>;
-  /** The same with a setting. */
-  lockSetting(name: string): Awaitable<void>;
-  /**
-   * Whether to look for a row with the same name before writing one. False at the first attempt of a transaction that
-   * runs again when it loses: it leaves the decision to the unique index.
-   */
-  readonly checksNames: boolean;
-  /** Inserts a row with version 1. Errors: NotUniqueError. */
-  insert(table: TableSpec, row: Omit<Row, "version">): Promise<Row>;
-  /**
-   * Writes body, columns and update time of a row and returns it with its new version. `row.version` must be the stored
-   * version.
-   * Errors: StaleError when the stored version differs or the row is gone; NotUniqueError.
-   */
-  update(table: TableSpec, row: Row): Promise<Row>;
-  /**
-   * Writes these columns and changes neither version nor times. Returns false when there is no such row. Errors:
-   * NotUniqueError.
-   */
-  setColumns(table: TableSpec, uid: string, columns: Readonly<Record<string, ColumnValue>>): Promise<boolean>;
-  /** Removes a row and returns it. Rows below it stay. */
-  remove(table: TableSpec, uid: string): Promise<Row | undefined>;
-  putSetting(name: string, value: Uint8Array): Promise<void>;
-  /** Adds a setting. Returns false, and changes nothing, when it exists. */
-  addSetting(name: string, value: Uint8Array): Promise<boolean>;
-  /** Makes `changes` differ, as a change of a watched table does. */
-  countChange(): void;
-  append(log: LogSpec, entry: LogEntry): Promise<void>;
-  /** Adds those of the entries that a queue does not have. Returns how many. */
-  enqueue(queue: string, entries: readonly NewQueueEntry[]): Promise<number>;
-  /** Makes entries of a queue, of any state, pending and due now, with no attempts. Returns how many exist. */
-  requeue(queue: string, keys: readonly QueueKey[], nowUs: number, expireUs: number): Promise<number>;
-  /** Removes at most `limit` pending entries of a partition of a queue. Returns how many. */
-  removePending(queue: string, partition: string, limit: number): Promise<number>;
-  /** Removes about `limit` of the oldest entries that were made before `beforeUs`. Returns how many. */
-  forget(log: LogSpec, beforeUs: number, limit: number): Promise<number>;
-  /** Begins to read what the limits of a row need that will be inserted, while other statements run. */
-  expectInsert(table: TableSpec, uid: string): void;
-  /**
-   * Compares what was added so far with the limits of rows, as the end of every transaction does. Errors: that of the
-   * limit which is exceeded.
-   */
-  checkLimits(): Promise<void>;
-}
-
 /** What a {@link Writer} may have besides its connection. */
 interface WriterOptions {
   readonly call: TransactingCall | undefined;
@@ -86,11 +26,21 @@ interface WriterOptions {
   readonly additions: Additions | undefined;
 }
 
+/**
+ * Reads and writes of one transaction. It cannot be used after the transaction has ended or one of its statements has
+ * failed.
+ */
+export type WriteSession = Omit<Writer, "total" | "failure" | "end">;
+
 /** The session of one run of a transaction's body. */
-export class Writer extends Reader implements WriteSession {
+export class Writer extends Reader {
   readonly #counters: Counters;
   readonly #call: TransactingCall | undefined;
   readonly #additions: Additions | undefined;
+  /**
+   * Whether to look for a row with the same name before writing one. False at the first attempt of a transaction that
+   * runs again when it loses: it leaves the decision to the unique index.
+   */
   readonly checksNames: boolean;
   #failure: unknown;
   #ended = false;
@@ -134,37 +84,44 @@ export class Writer extends Reader implements WriteSession {
     return error;
   }
 
+  /** Whether the row exists. It then exists until the transaction ends. */
   hold(table: TableSpec, uid: string): Awaitable<boolean> {
     const { row } = this.catalogue.table(table);
     return chain(this.connection().rows(row.hold, { uid }), (rows) => rows.length > 0);
   }
 
+  /** As `get`. No other transaction changes or removes the row before this one ends. */
   getToChange(table: TableSpec, uid: string): Awaitable<Row | undefined> {
     const { row, read } = this.catalogue.table(table);
     return chain(this.connection().rows(row.getToChange, { uid }), ([values]) => values && read(values));
   }
 
+  /** As `getToChange`, and no other transaction holds the row. */
   getToRemove(table: TableSpec, uid: string): Awaitable<Row | undefined> {
     const { row, read } = this.catalogue.table(table);
     return chain(this.connection().rows(row.getToRemove, { uid }), ([values]) => values && read(values));
   }
 
+  /** No other transaction holds, changes or removes the rows below `root` before this one ends. */
   lockBelow(table: TableSpec, root: string): Awaitable<void> {
     if (!this.catalogue.locksRows) return;
     const { row } = this.catalogue.table(table);
     return chain(this.connection().rows(row.lockRange, { ...rangeOf({ root, self: false }) }), () => {});
   }
 
+  /** Makes other transactions that lock the same row wait until this one ends. They may hold it. */
   lock(table: TableSpec, uid: string): Awaitable<void> {
     if (!this.catalogue.locksRows) return;
     return chain(this.getToChange(table, uid), () => {});
   }
 
+  /** The same with a setting. */
   lockSetting(name: string): Awaitable<void> {
     if (!this.catalogue.locksRows) return;
     return chain(this.connection().rows(this.catalogue.settings.lock, { name }), () => {});
   }
 
+  /** Inserts a row with version 1. Errors: NotUniqueError. */
   async insert(table: TableSpec, row: Omit<Row, "version">): Promise<Row> {
     checkUid(row.uid, row.parent);
     const columns = storedColumns(table, row.columns);
@@ -193,6 +150,11 @@ export class Writer extends Reader implements WriteSession {
     return inserted;
   }
 
+  /**
+   * Writes body, columns and update time of a row and returns it with its new version. `row.version` must be the stored
+   * version.
+   * Errors: StaleError when the stored version differs or the row is gone; NotUniqueError.
+   */
   async update(table: TableSpec, row: Row): Promise<Row> {
     const columns = storedColumns(table, row.columns);
     const version = row.version + 1;
@@ -218,6 +180,10 @@ export class Writer extends Reader implements WriteSession {
     return updated;
   }
 
+  /**
+   * Writes these columns and changes neither version nor times. Returns false when there is no such row. Errors:
+   * NotUniqueError.
+   */
   async setColumns(table: TableSpec, uid: string, columns: Readonly<Record<string, ColumnValue>>): Promise<boolean> {
     const names = Object.keys(columns);
     const { row: statements } = this.catalogue.table(table);
@@ -230,6 +196,7 @@ export class Writer extends Reader implements WriteSession {
     return changed > 0;
   }
 
+  /** Removes a row and returns it. Rows below it stay. */
   async remove(table: TableSpec, uid: string): Promise<Row | undefined> {
     const { row: statements, read } = this.catalogue.table(table);
     const before = statements.indexes.length > 0 ? await this.get(table, uid) : undefined;
@@ -247,10 +214,12 @@ export class Writer extends Reader implements WriteSession {
     await this.connection().run(this.catalogue.settings.put, { name, value });
   }
 
+  /** Adds a setting. Returns false, and changes nothing, when it exists. */
   async addSetting(name: string, value: Uint8Array): Promise<boolean> {
     return (await this.connection().run(this.catalogue.settings.add, { name, value })) > 0;
   }
 
+  /** Makes `changes` differ, as a change of a watched table does. */
   countChange(): void {
     this.#counters.changed();
   }
@@ -259,26 +228,35 @@ export class Writer extends Reader implements WriteSession {
     await this.connection().send(this.catalogue.log(log).append, appendValues(log, entry), (error) => error);
   }
 
+  /** Adds those of the entries that a queue does not have. Returns how many. */
   async enqueue(queue: string, entries: readonly NewQueueEntry[]): Promise<number> {
     return this.connection().run(this.catalogue.queue(queue).add, addValues(entries));
   }
 
+  /** Makes entries of a queue, of any state, pending and due now, with no attempts. Returns how many exist. */
   async requeue(queue: string, keys: readonly QueueKey[], nowUs: number, expireUs: number): Promise<number> {
     return this.connection().run(this.catalogue.queue(queue).requeue, requeueValues(keys, nowUs, expireUs));
   }
 
+  /** Removes at most `limit` pending entries of a partition of a queue. Returns how many. */
   async removePending(queue: string, partition: string, limit: number): Promise<number> {
     return this.connection().run(this.catalogue.queue(queue).removePending, { partition, limit });
   }
 
+  /** Removes about `limit` of the oldest entries that were made before `beforeUs`. Returns how many. */
   async forget(log: LogSpec, beforeUs: number, limit: number): Promise<number> {
     return this.connection().run(this.catalogue.log(log).forget, { time_us: beforeUs, limit });
   }
 
+  /** Begins to read what the limits of a row need that will be inserted, while other statements run. */
   expectInsert(table: TableSpec, uid: string): void {
     this.#additions?.note(table, uid);
   }
 
+  /**
+   * Compares what was added so far with the limits of rows, as the end of every transaction does. Errors: that of the
+   * limit which is exceeded.
+   */
   async checkLimits(): Promise<void> {
     await this.#additions?.check();
   }

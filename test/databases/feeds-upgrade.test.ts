@@ -9,7 +9,6 @@ import { AdvisorySchema, ReviewState } from "../../gen/platform/vulnerabilities/
 import { fixedUid, newUid } from "../../src/new-uid.ts";
 import { contentOf, messageOf, type Resource } from "../../src/resource/index.ts";
 import { documents } from "../../src/services/advisory/documents.ts";
-import { severitiesOf } from "../../src/services/advisory/severities.ts";
 import { groups } from "../../src/services/iam/groups.ts";
 import {
   pruneAdvisories,
@@ -19,7 +18,7 @@ import {
   saveDocument,
 } from "../../src/services/index.ts";
 import { artifacts, artifactVersions } from "../../src/services/libraries/artifacts.ts";
-import { defineAdvisories } from "../../src/services/vulnerabilities/advisories.ts";
+import { advisories } from "../../src/services/vulnerabilities/advisories.ts";
 import type { Database } from "../../src/store/index.ts";
 import { versionOrder } from "../../src/versions/order.ts";
 import { onEveryEmptyDatabase } from "./databases.ts";
@@ -28,7 +27,6 @@ import { migrateUpTo } from "./migrate-up-to.ts";
 const nowMs = Date.UTC(2026, 10, 5);
 /** Columns of advisories that came after feeds had names. */
 const laterColumns = new Set(["advisory_id", "artifact_name"]);
-const advisories = defineAdvisories(groups, severitiesOf);
 const fixedAt = (timeMs: number) => ({
   time: timestampFromMs(timeMs),
   type: { case: "fixed", value: { fixedVersion: `v${timeMs}` } } as const,

@@ -13,7 +13,6 @@ import {
 import { newUid } from "../../src/new-uid.ts";
 import { contentOf, defaultFeed, messageOf } from "../../src/resource/index.ts";
 import { documents } from "../../src/services/advisory/documents.ts";
-import { severitiesOf } from "../../src/services/advisory/severities.ts";
 import { groups } from "../../src/services/iam/groups.ts";
 import {
   pruneAdvisories,
@@ -23,13 +22,12 @@ import {
   saveDocument,
   writeFeedOrder,
 } from "../../src/services/index.ts";
-import { defineAdvisories } from "../../src/services/vulnerabilities/advisories.ts";
+import { advisories } from "../../src/services/vulnerabilities/advisories.ts";
 import { latestEventTerm } from "../../src/services/vulnerabilities/advisory-terms.ts";
 import type { Database } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
 
 const nowMs = Date.UTC(2026, 10, 5);
-const advisories = defineAdvisories(groups, severitiesOf);
 const unchanged = { added: 0, changed: 0, unchanged: 1 };
 
 /** Events as `[time, type, what]`; a fix, or a false positive for an unknown reason with a note. */

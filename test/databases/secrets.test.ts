@@ -6,15 +6,13 @@ import { IdentityProviderSchema } from "../../gen/platform/iam/v2/identity_provi
 import { openSecrets, rotateSecrets } from "../../src/app/keys/secrets.ts";
 import { contentOf, newRow } from "../../src/resource/index.ts";
 import { secretPlace } from "../../src/services/events/signing-secret.ts";
-import { defineSubscriptions } from "../../src/services/events/subscriptions.ts";
-import { groups } from "../../src/services/iam/groups.ts";
+import { subscriptions } from "../../src/services/events/subscriptions.ts";
 import { identityProviders } from "../../src/services/iam/identity-providers.ts";
 import { subscriptionSource } from "../../src/services/index.ts";
 import { type Database, UnavailableError } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
 
 const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
-const subscriptions = defineSubscriptions(groups);
 const count = 450; // more than two batches
 
 const subscriptionUid = (i: number) => `g/${String(i).padStart(4, "0")}`;

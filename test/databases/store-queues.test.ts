@@ -3,7 +3,6 @@ import { beforeEach, expect, test } from "vitest";
 import type { Database, NewQueueEntry, Queue, QueueEntry, QueueState, Settlement } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
 
-const start = { timeUs: 0, id: "", partition: "" };
 const entry = (partition: string, id: string, timeUs = 10): NewQueueEntry => ({
   partition,
   id,
@@ -30,7 +29,7 @@ onEveryDatabase("queues", (database) => {
   });
   const lease = (partition: string, nowUs: number, untilUs = nowUs + 100, limit = 10) =>
     queue.lease({ partition, nowUs, untilUs, limit });
-  const all = (state: QueueState) => queue.entries(state, { after: start, limit: 100 });
+  const all = (state: QueueState) => queue.entries(state, { limit: 100 });
 
   test("give back what was added, once, and add nothing twice", async () => {
     const bad = "é'\"% \u2028";
@@ -193,7 +192,7 @@ onEveryDatabase("queues", (database) => {
     ]);
     const seen: QueueEntry[] = [];
     for (;;) {
-      const page = await queue.entries("pending", { after: seen.at(-1) ?? start, limit: 2 });
+      const page = await queue.entries("pending", { after: seen.at(-1), limit: 2 });
       seen.push(...page);
       if (page.length < 2) break;
     }
@@ -206,12 +205,14 @@ onEveryDatabase("queues", (database) => {
     ]);
     const down: QueueEntry[] = [];
     for (;;) {
-      const page = await queue.latestEntries("pending", { before: down.at(-1), sinceUs: 0, limit: 2 });
+      const page = await queue.entries("pending", { after: down.at(-1), newestFirst: true, limit: 2 });
       down.push(...page);
       if (page.length < 2) break;
     }
     expect(down).toEqual(seen.toReversed());
-    expect(await queue.latestEntries("pending", { sinceUs: 2, limit: 9 })).toEqual(seen.slice(2).toReversed());
+    expect(await queue.entries("pending", { sinceUs: 2, newestFirst: true, limit: 9 })).toEqual(
+      seen.slice(2).toReversed(),
+    );
     expect(await queue.depths("pending")).toEqual([
       { partition: "x", count: 3 },
       { partition: "y", count: 2 },

@@ -10,15 +10,12 @@ import { SubscriptionSchema } from "../../gen/platform/events/v2/subscriptions_p
 import type { SubscriptionSource } from "../../src/delivery/index.ts";
 import { newUid } from "../../src/new-uid.ts";
 import { contentOf, createSecrets, messageOf, newRow, type Secrets } from "../../src/resource/index.ts";
-import { defineDeliverySettings } from "../../src/services/events/delivery-settings.ts";
-import { createSubscriptionSource } from "../../src/services/events/subscription-source.ts";
-import { defineSubscriptions } from "../../src/services/events/subscriptions.ts";
-import { groups } from "../../src/services/iam/groups.ts";
+import { deliverySettings as settings } from "../../src/services/events/delivery-settings.ts";
+import { subscriptionSource } from "../../src/services/events/subscription-source.ts";
+import { subscriptions } from "../../src/services/events/subscriptions.ts";
 import type { Database } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
 
-const subscriptions = defineSubscriptions(groups);
-const settings = defineDeliverySettings(groups, subscriptions);
 const sink = "https://receiver.example.com/";
 const madeMs = Date.UTC(2026, 10, 21);
 
@@ -32,7 +29,7 @@ onEveryDatabase("the source of subscriptions", (opened) => {
     nowMs = madeMs;
     database = await opened().open();
     secrets = createSecrets([randomBytes(32)]);
-    source = createSubscriptionSource(subscriptions, settings, { database, secrets, now });
+    source = subscriptionSource({ database, secrets, now });
   });
 
   async function make(group: string, secret = "whsec_secret"): Promise<string> {
@@ -107,7 +104,7 @@ onEveryDatabase("the source of subscriptions", (opened) => {
 
   test("gives none whose secret it cannot open, and does not say that it is gone", async () => {
     const uid = await make(newUid(""));
-    const other = createSubscriptionSource(subscriptions, settings, {
+    const other = subscriptionSource({
       database,
       secrets: createSecrets([randomBytes(32)]),
       now,

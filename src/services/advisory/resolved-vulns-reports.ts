@@ -35,26 +35,10 @@ import {
   openList,
 } from "../../resource/index.ts";
 import { keyComparison, type ReadSession } from "../../store/index.ts";
+import { type NamedImage, namedPackages } from "../registry/named-packages.ts";
 import { documents, timeOf } from "./documents.ts";
-import { type HeldPackage, type HeldPackages, holdPackages } from "./held-packages.ts";
+import { type HeldPackages, holdPackages } from "./held-packages.ts";
 import { severitiesOf } from "./severities.ts";
-
-/** An image, as it was found. */
-interface FoundImage {
-  readonly repoUid?: string;
-  readonly isAmbiguous: boolean;
-  /** Absent when there is no such image. */
-  readonly digest?: string;
-  /** Absent when the image has no bill of materials. */
-  readonly packages?: readonly HeldPackage[];
-}
-
-/** Finds images by the uid or name of their repo and by a tag, in these scopes. */
-type ImageSource = (
-  session: ReadSession,
-  images: readonly { readonly repo: string; readonly tag: string }[],
-  scopes: readonly string[],
-) => Promise<readonly FoundImage[]>;
 
 interface AskedImage {
   readonly field: "image_refs" | "images";
@@ -94,47 +78,45 @@ const sortable = {
 };
 
 /** Lists reports. */
-export function resolvedVulnsReports(findImages: ImageSource) {
-  return async (
-    request: ListResolvedVulnsReportsRequest,
-    context: HandlerContext,
-  ): Promise<ListResolvedVulnsReportsResponse> => {
-    const { query, order, after, pageSize, tokenAfter } = openList(
-      sortable,
-      request as ListResolvedVulnsReportsRequest & ListRequest,
-      context,
-    );
-    const asked = imagesOf(query);
-    const days = daysOf(query);
-    const session = databaseOf(context);
-    const images = await findImages(session, asked, scopesOf(context));
-    requireImages(asked, images);
-    const names = asked.map(({ repo, tag }, i) => `${images[i]!.repoUid ?? repo}:${tag}`).sort();
+export async function listResolvedVulnsReports(
+  request: ListResolvedVulnsReportsRequest,
+  context: HandlerContext,
+): Promise<ListResolvedVulnsReportsResponse> {
+  const { query, order, after, pageSize, tokenAfter } = openList(
+    sortable,
+    request as ListResolvedVulnsReportsRequest & ListRequest,
+    context,
+  );
+  const asked = imagesOf(query);
+  const days = daysOf(query);
+  const session = databaseOf(context);
+  const images = await namedPackages(session, asked, scopesOf(context));
+  requireImages(asked, images);
+  const names = asked.map(({ repo, tag }, i) => `${images[i]!.repoUid ?? repo}:${tag}`).sort();
 
-    const rows = days.map((date) => ({ date, uid: fixedUid("resolved-vulns-report", String(date), ...names) }));
-    const keyOf = (row: (typeof rows)[number]) => [
-      ...order.map(({ column }) => row[column as keyof typeof row]),
-      row.uid,
-    ];
-    const compare = keyComparison(order);
-    rows.sort((a, b) => compare(keyOf(a), keyOf(b)));
-    const begin = after === undefined ? 0 : rows.filter((row) => compare(keyOf(row), after) <= 0).length;
-    const rest = rows.slice(begin + request.skip);
-    const page = rest.slice(0, pageSize);
+  const rows = days.map((date) => ({ date, uid: fixedUid("resolved-vulns-report", String(date), ...names) }));
+  const keyOf = (row: (typeof rows)[number]) => [
+    ...order.map(({ column }) => row[column as keyof typeof row]),
+    row.uid,
+  ];
+  const compare = keyComparison(order);
+  rows.sort((a, b) => compare(keyOf(a), keyOf(b)));
+  const begin = after === undefined ? 0 : rows.filter((row) => compare(keyOf(row), after) <= 0).length;
+  const rest = rows.slice(begin + request.skip);
+  const page = rest.slice(0, pageSize);
 
-    const held = holdPackages(images.map(({ packages = [] }) => packages));
-    const { resolved, untyped, uncompared } = await resolvedByDay(session, held, new Set(page.map(({ date }) => date)));
-    const vulns = await describe(session, resolved);
-    const all = page.map(({ date, uid }) => reportOf(date, uid, vulns.get(date) ?? []));
-    const reports = all.slice(0, messagePageLength(ResolvedVulnsReportSchema, all));
-    const last = rest.length > reports.length ? page[reports.length - 1] : undefined;
-    const response = listResponse(ListResolvedVulnsReportsResponseSchema, reports, {
-      nextPageToken: last && tokenAfter(keyOf(last)),
-      totalCount: rows.length,
-      skipped: request.skip,
-    }) as ListResolvedVulnsReportsResponse;
-    return Object.assign(response, listedFields(held.untyped, untyped, uncompared));
-  };
+  const held = holdPackages(images.map(({ packages = [] }) => packages));
+  const { resolved, untyped, uncompared } = await resolvedByDay(session, held, new Set(page.map(({ date }) => date)));
+  const vulns = await describe(session, resolved);
+  const all = page.map(({ date, uid }) => reportOf(date, uid, vulns.get(date) ?? []));
+  const reports = all.slice(0, messagePageLength(ResolvedVulnsReportSchema, all));
+  const last = rest.length > reports.length ? page[reports.length - 1] : undefined;
+  const response = listResponse(ListResolvedVulnsReportsResponseSchema, reports, {
+    nextPageToken: last && tokenAfter(keyOf(last)),
+    totalCount: rows.length,
+    skipped: request.skip,
+  }) as ListResolvedVulnsReportsResponse;
+  return Object.assign(response, listedFields(held.untyped, untyped, uncompared));
 }
 
 /** The distinct images of a request. Errors: INVALID_ARGUMENT on `image_refs` or `images`. */
@@ -159,7 +141,7 @@ function imagesOf({ imageRefs, images }: ListResolvedVulnsReportsRequest): reado
  * Requires that every image exists and has a list of packages.
  * Errors: INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION.
  */
-function requireImages(asked: readonly AskedImage[], found: readonly FoundImage[]): void {
+function requireImages(asked: readonly AskedImage[], found: readonly NamedImage[]): void {
   const ambiguous = asked.find((_, i) => found[i]!.isAmbiguous);
   if (ambiguous !== undefined) {
     const description = `more than one repo is called ${JSON.stringify(ambiguous.repo)}; give its uid`;

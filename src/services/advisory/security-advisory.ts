@@ -15,44 +15,33 @@ import {
   databaseOf,
   implement,
   listResources,
-  type MountedService,
   type Resource,
   standardBatchGet,
   standardGet,
 } from "../../resource/index.ts";
 import type { ReadSession } from "../../store/index.ts";
 import { documents, documentsNamed } from "./documents.ts";
-import type { resolvedVulnsReports } from "./resolved-vulns-reports.ts";
+import { listResolvedVulnsReports } from "./resolved-vulns-reports.ts";
 import { metadataNamed, vulnerabilityMetadata } from "./vulnerability-metadata.ts";
 
 /** Lists are the same for everybody. */
 const everything = [""];
 
-/** @param listResolvedVulnsReports needs images, which another domain has. */
-export function securityAdvisoryService(
-  listResolvedVulnsReports: ReturnType<typeof resolvedVulnsReports>,
-): MountedService {
-  return implement(SecurityAdvisoryService, [documents, vulnerabilityMetadata], {
-    getDocument: getNamed(documents, documentsNamed),
-    batchGetDocuments: batchGetNamed(documents, SecurityAdvisoryService.method.batchGetDocuments, documentsNamed),
-    listDocuments: (request, context) =>
-      listResources(documents, request, context, everything) as Awaitable<ListDocumentsResponse>,
-    getVulnerabilityMetadata: getNamed(vulnerabilityMetadata, metadataNamed),
-    batchGetVulnerabilityMetadata: batchGetNamed(
-      vulnerabilityMetadata,
-      SecurityAdvisoryService.method.batchGetVulnerabilityMetadata,
-      metadataNamed,
-    ),
-    listVulnerabilityMetadata: (request, context) =>
-      listResources(
-        vulnerabilityMetadata,
-        request,
-        context,
-        everything,
-      ) as Awaitable<ListVulnerabilityMetadataResponse>,
-    listResolvedVulnsReports,
-  });
-}
+export const securityAdvisoryService = implement(SecurityAdvisoryService, [documents, vulnerabilityMetadata], {
+  getDocument: getNamed(documents, documentsNamed),
+  batchGetDocuments: batchGetNamed(documents, SecurityAdvisoryService.method.batchGetDocuments, documentsNamed),
+  listDocuments: (request, context) =>
+    listResources(documents, request, context, everything) as Awaitable<ListDocumentsResponse>,
+  getVulnerabilityMetadata: getNamed(vulnerabilityMetadata, metadataNamed),
+  batchGetVulnerabilityMetadata: batchGetNamed(
+    vulnerabilityMetadata,
+    SecurityAdvisoryService.method.batchGetVulnerabilityMetadata,
+    metadataNamed,
+  ),
+  listVulnerabilityMetadata: (request, context) =>
+    listResources(vulnerabilityMetadata, request, context, everything) as Awaitable<ListVulnerabilityMetadataResponse>,
+  listResolvedVulnsReports,
+});
 
 /** For each of some uids or ids the uid of what it names; itself where that does not exist. */
 type Find = (session: ReadSession, given: readonly string[]) => Promise<readonly string[]>;

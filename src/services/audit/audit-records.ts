@@ -4,7 +4,6 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   AuditRecordSchema,
   AuditService,
-  type ListAuditRecordsRequest,
   ListAuditRecordsResponseSchema,
 } from "../../../gen/platform/audit/v1/audit_pb.ts";
 import { type AuditFilter, type AuditLine, countAudit, listAudit } from "../../audit/index.ts";
@@ -12,7 +11,7 @@ import { databaseOf, implement, openList } from "../../resource/index.ts";
 import { timeRangeOf } from "../time-range.ts";
 
 export const auditService = implement(AuditService, [], {
-  async listAuditRecords(request: ListAuditRecordsRequest, context) {
+  async listAuditRecords(request, context) {
     const { query, order, after, pageSize, tokenAfter } = openList(byTime, request, context);
     const filter: AuditFilter = {
       scope: query.scope || undefined, // all of it for who may list at the whole platform

@@ -5,20 +5,13 @@ import type { HandlerContext } from "@connectrpc/connect";
 import {
   DeliveriesService,
   DeliverySchema,
-  type DeliverySettingsSchema,
   Delivery_State as DeliveryState,
-  type GetDeliveryRequest,
   type ListDeliveriesRequest,
   ListDeliveriesResponseSchema,
-  type ListEventTypesRequest,
   ListEventTypesResponseSchema,
   type Delivery as Message,
-  type ReplayDeliveryRequest,
-  type ReplayFailedDeliveriesRequest,
   ReplayFailedDeliveriesResponseSchema,
-  type SendTestEventRequest,
 } from "../../../gen/platform/delivery/v1/deliveries_pb.ts";
-import type { SubscriptionSchema } from "../../../gen/platform/events/v2/subscriptions_pb.ts";
 import {
   countOfSubscription,
   type DeliveryOfEvent,
@@ -37,41 +30,26 @@ import {
   type MountedService,
   messageOf,
   openList,
-  type Resource,
   requireResource,
   transactionOf,
 } from "../../resource/index.ts";
 import { timeRangeOf } from "../time-range.ts";
-import { settingsMethods } from "./delivery-settings.ts";
+import { deliverySettings, settingsMethods } from "./delivery-settings.ts";
 import { eventTypesOf } from "./event-types.ts";
+import { subscriptions } from "./subscriptions.ts";
 import { recordTestEvent } from "./test-event.ts";
 
-/**
- * @param settings the resource that is a part of subscriptions.
- * @param services every service of the contract.
- */
-export function deliveriesService(
-  subscriptions: Resource<typeof SubscriptionSchema>,
-  settings: Resource<typeof DeliverySettingsSchema>,
-  services: () => readonly DescService[],
-): MountedService {
-  /** Errors: NOT_FOUND; FAILED_PRECONDITION for a disabled subscription, whose pending deliveries are dropped. */
-  async function requireEnabled(uid: string, context: HandlerContext): Promise<void> {
-    const { disableTime } = messageOf(subscriptions, await findRowToChange(subscriptions, uid, context));
-    if (disableTime === undefined) return;
-    const description = "the subscription is disabled: its receiver answered 410 Gone";
-    throw failedPrecondition({ type: "DISABLED", subject: uid, description });
-  }
+/** @param services every service of the contract. */
+export function deliveriesService(services: () => readonly DescService[]): MountedService {
+  return implement(DeliveriesService, [deliverySettings], {
+    ...settingsMethods,
 
-  return implement(DeliveriesService, [settings], {
-    ...settingsMethods(subscriptions, settings),
-
-    async getDelivery({ subscription, eventId }: GetDeliveryRequest, context) {
+    async getDelivery({ subscription, eventId }, context) {
       await requireResource(subscriptions, subscription, context);
       return requireDelivery(subscription, eventId, context);
     },
 
-    async listDeliveries(request: ListDeliveriesRequest, context) {
+    async listDeliveries(request, context) {
       const { query, order, after, pageSize, tokenAfter } = openList(byEventTime, request, context);
       await requireResource(subscriptions, query.subscription, context);
       const filter = filterOf(query);
@@ -90,14 +68,14 @@ export function deliveriesService(
       });
     },
 
-    async replayDelivery({ subscription, eventId }: ReplayDeliveryRequest, context) {
+    async replayDelivery({ subscription, eventId }, context) {
       await requireEnabled(subscription, context);
       const key = { partition: subscription, id: eventId };
       await replayDelivery(transactionOf(context), key, environmentOf(context).nowMs);
       return requireDelivery(subscription, eventId, context);
     },
 
-    async replayFailedDeliveries(request: ReplayFailedDeliveriesRequest, context) {
+    async replayFailedDeliveries(request, context) {
       await requireEnabled(request.subscription, context);
       const filter = {
         subscription: request.subscription,
@@ -109,7 +87,7 @@ export function deliveriesService(
       return create(ReplayFailedDeliveriesResponseSchema, { replayedCount: count, hasMore });
     },
 
-    async listEventTypes(request: ListEventTypesRequest, context) {
+    async listEventTypes(request, context) {
       const { order, after, pageSize, tokenAfter } = openList(byType, request, context);
       const all = eventTypesOf(services());
       if (order[0]?.descending === true) all.reverse();
@@ -124,11 +102,19 @@ export function deliveriesService(
       });
     },
 
-    async sendTestEvent({ subscription }: SendTestEventRequest, context) {
+    async sendTestEvent({ subscription }, context) {
       await requireEnabled(subscription, context);
       return requireDelivery(subscription, await recordTestEvent(subscription, context), context);
     },
   });
+}
+
+/** Errors: NOT_FOUND; FAILED_PRECONDITION for a disabled subscription, whose pending deliveries are dropped. */
+async function requireEnabled(uid: string, context: HandlerContext): Promise<void> {
+  const { disableTime } = messageOf(subscriptions, await findRowToChange(subscriptions, uid, context));
+  if (disableTime === undefined) return;
+  const description = "the subscription is disabled: its receiver answered 410 Gone";
+  throw failedPrecondition({ type: "DISABLED", subject: uid, description });
 }
 
 const byEventTime = {

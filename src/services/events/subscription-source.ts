@@ -1,15 +1,15 @@
 /** Supplies `delivery` with the subscriptions of the database, read again for each batch of deliveries. */
 
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
-import type { DeliverySettingsSchema } from "../../../gen/platform/delivery/v1/deliveries_pb.ts";
-import type { SubscriptionSchema } from "../../../gen/platform/events/v2/subscriptions_pb.ts";
 import type { SubscriptionSource } from "../../delivery/index.ts";
-import { contentOf, messageOf, type Resource, type Secrets } from "../../resource/index.ts";
+import { contentOf, messageOf, type Secrets } from "../../resource/index.ts";
 import type { Database } from "../../store/index.ts";
+import { deliverySettings as settings } from "./delivery-settings.ts";
 import { openSigningSecrets } from "./signing-secret.ts";
+import { subscriptions } from "./subscriptions.ts";
 
 /** What {@link subscriptionSource} needs. */
-export interface SubscriptionSourceOptions {
+interface SubscriptionSourceOptions {
   readonly database: Database;
   /** Decrypts the signing secrets. */
   readonly secrets: Secrets;
@@ -18,11 +18,7 @@ export interface SubscriptionSourceOptions {
 }
 
 /** The subscriptions of a database. Errors: a plain Error for a signing secret that was sealed with an unknown key. */
-export function createSubscriptionSource(
-  subscriptions: Resource<typeof SubscriptionSchema>,
-  settings: Resource<typeof DeliverySettingsSchema>,
-  { database, secrets, now }: SubscriptionSourceOptions,
-): SubscriptionSource {
+export function subscriptionSource({ database, secrets, now }: SubscriptionSourceOptions): SubscriptionSource {
   const { table } = subscriptions;
   return {
     async inGroups(groups) {

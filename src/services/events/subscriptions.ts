@@ -6,8 +6,6 @@
  * by Create only, and stored encrypted.
  */
 import {
-  type CreateSubscriptionRequest,
-  type DeleteSubscriptionRequest,
   ListSubscriptionsRequestSchema,
   SubscriptionSchema,
   SubscriptionsService,
@@ -22,35 +20,29 @@ import {
   implement,
   insertResource,
   type MountedService,
-  type Resource,
   removeResource,
   toResponse,
   transactionOf,
 } from "../../resource/index.ts";
+import { groups } from "../iam/groups.ts";
 import { createSigningSecret, sealSigningSecrets } from "./signing-secret.ts";
 
-/** @param groups the parent of subscriptions. */
-export function defineSubscriptions(groups: Resource) {
-  return defineResource({
-    schema: SubscriptionSchema,
-    list: ListSubscriptionsRequestSchema,
-    parent: groups,
-    onParentDelete: "block",
-    columns: {},
-    filters: {},
-    async hydrate(messages) {
-      for (const subscription of messages) subscription.signingSecret = "";
-    },
-  });
-}
+export const subscriptions = defineResource({
+  schema: SubscriptionSchema,
+  list: ListSubscriptionsRequestSchema,
+  parent: groups,
+  onParentDelete: "block",
+  columns: {},
+  filters: {},
+  async hydrate(messages) {
+    for (const subscription of messages) subscription.signingSecret = "";
+  },
+});
 
 /** @param allowLoopbackSinks whether addresses on a loopback host are accepted, at http too. */
-export function subscriptionsService(
-  subscriptions: Resource<typeof SubscriptionSchema>,
-  allowLoopbackSinks: boolean,
-): MountedService {
+export function subscriptionsService(allowLoopbackSinks: boolean): MountedService {
   return implement(SubscriptionsService, [subscriptions], {
-    async createSubscription({ parent, subscription }: CreateSubscriptionRequest, context) {
+    async createSubscription({ parent, subscription }, context) {
       const uid = newUid(parent);
       const signingSecret = createSigningSecret();
       const output = { signingSecret: sealSigningSecrets(environmentOf(context).secrets, uid, [signingSecret]) };
@@ -59,7 +51,7 @@ export function subscriptionsService(
       return Object.assign(await toResponse(subscriptions, row, context), { signingSecret });
     },
 
-    async deleteSubscription(request: DeleteSubscriptionRequest, context) {
+    async deleteSubscription(request, context) {
       await removeResource(subscriptions, request, context);
       await dropDeliveries(transactionOf(context), request.uid);
       return {};

@@ -13,7 +13,6 @@ import {
   AccountAssociation_PlatformSchema,
   AccountAssociationSchema,
   AccountAssociationsService,
-  type CreateAccountAssociationRequest,
   ListAccountAssociationsRequestSchema,
 } from "../../../gen/platform/iam/v2/account_associations_pb.ts";
 import { alreadyExists, type FieldViolation, invalid } from "../../errors.ts";
@@ -55,7 +54,7 @@ export const accountAssociations = defineResource({
 });
 
 export const accountAssociationsService = implement(AccountAssociationsService, [accountAssociations], {
-  async createAccountAssociation({ parent, accountAssociation }: CreateAccountAssociationRequest, context) {
+  async createAccountAssociation({ parent, accountAssociation }, context) {
     await holdResource(groups, parent, context);
     const uid = parent;
     const row = await insertResource(accountAssociations, parentOf(uid), accountAssociation, context, { uid });

@@ -62,7 +62,8 @@ export async function hasAdministrator(session: ReadSession, uid: string): Promi
   return (await identityExists(session, uid)) && isAdministrator(session, uid);
 }
 
-function isAdministrator(session: ReadSession, uid: string): Promise<boolean> {
+/** Whether an identity has the role of administrators. */
+export function isAdministrator(session: ReadSession, uid: string): Promise<boolean> {
   const where = [
     { column: "identity_uid", equals: uid },
     { column: "role_uid", equals: administratorRoleUid },

@@ -4,7 +4,6 @@
  */
 import { create } from "@bufbuild/protobuf";
 import {
-  type BatchDeleteExternalGroupRoleMappingsRequest,
   BatchDeleteExternalGroupRoleMappingsResponseSchema,
   type ExternalGroupRoleMapping,
   ExternalGroupRoleMappingSchema,
@@ -58,10 +57,7 @@ export const externalGroupRoleMappingsService = implement(
   ExternalGroupRoleMappingsService,
   [externalGroupRoleMappings],
   {
-    async batchDeleteExternalGroupRoleMappings(
-      { parent, names }: BatchDeleteExternalGroupRoleMappingsRequest,
-      context,
-    ) {
+    async batchDeleteExternalGroupRoleMappings({ parent, names }, context) {
       await requireResource(identityProviders, parent, context);
       const violations = names.flatMap((name, i): FieldViolation[] =>
         parentOf(name) === parent ? [] : [{ field: `names[${i}]`, description: "must be a mapping of the parent" }],

@@ -18,8 +18,6 @@ import { create } from "@bufbuild/protobuf";
 import { durationMs, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { ConnectError, HandlerContext } from "@connectrpc/connect";
 import {
-  type AcceptGroupInviteRequest,
-  type CreateGroupInviteRequest,
   type GroupInvite,
   GroupInviteRoleSchema,
   GroupInviteSchema,
@@ -85,14 +83,14 @@ export const groupInvites = defineResource({
 });
 
 export const groupInvitesService = implement(GroupInvitesService, [groupInvites], {
-  async createGroupInvite({ parent, groupInvite }: CreateGroupInviteRequest, context) {
+  async createGroupInvite({ parent, groupInvite }, context) {
     const { code, keyId, digest } = createInviteCode(parent);
     const output = { keyId, code: digest };
     const row = await insertResource(groupInvites, parent, groupInvite, context, { output });
     return Object.assign(await toResponse(groupInvites, row, context), { code });
   },
 
-  async acceptGroupInvite({ code }: AcceptGroupInviteRequest, context) {
+  async acceptGroupInvite({ code }, context) {
     const { uid } = await findByCode(code, context);
     await lockAccess(transactionOf(context), uid);
     const invite = await findByCode(code, context); // another call may have used it meanwhile

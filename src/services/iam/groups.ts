@@ -5,7 +5,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
-  type CreateGroupRequest,
   type Group,
   GroupSchema,
   GroupsService,
@@ -100,7 +99,7 @@ interface GroupsOptions {
 
 export function groupsService(options: GroupsOptions): MountedService {
   return implement(GroupsService, [groups], {
-    async createGroup(request: CreateGroupRequest, context) {
+    async createGroup(request, context) {
       const { parent } = request;
       if (parent === "") {
         if (!mayOpenRootGroup(options.openRootGroups, context))

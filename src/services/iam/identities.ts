@@ -3,14 +3,11 @@ import { create, equals } from "@bufbuild/protobuf";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
-  type DeleteIdentityRequest,
   IdentitiesService,
   type Identity,
   IdentitySchema,
   ListIdentitiesRequestSchema,
-  type LookupIdentityRequest,
   LookupIdentityResponseSchema,
-  type UpdateIdentityRequest,
 } from "../../../gen/platform/iam/v2/identities_pb.ts";
 import { invalid } from "../../errors.ts";
 import { userIdentityUid } from "../../new-uid.ts";
@@ -78,7 +75,7 @@ export function identitiesService(
 ): MountedService {
   const boundTo = (uid: string) => ({ where: [{ column: "identity_uid", equals: uid }] });
   return implement(IdentitiesService, [identities], {
-    async updateIdentity({ identity, updateMask }: UpdateIdentityRequest, context) {
+    async updateIdentity({ identity, updateMask }, context) {
       const body = identity ?? create(IdentitySchema);
       const before = messageOf(identities, await findRow(identities, body.uid, context));
       const row = await updateResource(identities, body.uid, body, updateMask, context);
@@ -90,14 +87,14 @@ export function identitiesService(
       return toResponse(identities, row, context);
     },
 
-    async deleteIdentity(request: DeleteIdentityRequest, context) {
+    async deleteIdentity(request, context) {
       await removeResource(identities, request, context);
       await removeSelected(roleBindings, boundTo(request.uid), context);
       await forget(request.uid, context);
       return {};
     },
 
-    lookupIdentity: ({ issuer, subject }: LookupIdentityRequest) =>
+    lookupIdentity: ({ issuer, subject }) =>
       create(LookupIdentityResponseSchema, { uid: userIdentityUid(issuer, subject) }),
   });
 }

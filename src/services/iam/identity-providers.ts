@@ -13,14 +13,11 @@ import type { HandlerContext } from "@connectrpc/connect";
 import type { ExternalGroupRoleMappingSchema } from "../../../gen/platform/iam/v2/external_group_role_mappings_pb.ts";
 import {
   IdentityProvider_OIDC_CorrelationRule as CorrelationRule,
-  type CreateIdentityProviderRequest,
-  type DeleteIdentityProviderRequest,
   type IdentityProvider,
   type IdentityProvider_OIDC,
   IdentityProviderSchema,
   IdentityProvidersService,
   ListIdentityProvidersRequestSchema,
-  type UpdateIdentityProviderRequest,
 } from "../../../gen/platform/iam/v2/identity_providers_pb.ts";
 import { type FieldViolation, invalid } from "../../errors.ts";
 import {
@@ -124,13 +121,13 @@ export function identityProvidersService(
   }
 
   return implement(IdentityProvidersService, [identityProviders], {
-    async createIdentityProvider({ parent, identityProvider }: CreateIdentityProviderRequest, context) {
+    async createIdentityProvider({ parent, identityProvider }, context) {
       const row = await insertResource(identityProviders, parent, identityProvider, context);
       await requireGrantsOfUsers(parent, [issuerOf(row)], context);
       return toResponse(identityProviders, row, context);
     },
 
-    async updateIdentityProvider(request: UpdateIdentityProviderRequest, context) {
+    async updateIdentityProvider(request, context) {
       const { identityProvider: body = create(IdentityProviderSchema), updateMask, force } = request;
       return keepingAnOwner({ uid: body.uid, force }, context, async () => {
         const before = oidcOf(messageOf(identityProviders, await findRow(identityProviders, body.uid, context)));
@@ -143,7 +140,7 @@ export function identityProvidersService(
       });
     },
 
-    async deleteIdentityProvider({ uid, etag, force }: DeleteIdentityProviderRequest, context) {
+    async deleteIdentityProvider({ uid, etag, force }, context) {
       return keepingAnOwner({ uid, force }, context, async () => {
         const row = await findRow(identityProviders, uid, context);
         await removeResource(identityProviders, { uid, etag }, context);

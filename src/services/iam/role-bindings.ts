@@ -9,7 +9,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
-  type BatchCreateRoleBindingsRequest,
   BatchCreateRoleBindingsResponseSchema,
   ListRoleBindingsRequestSchema,
   type RoleBinding,
@@ -105,7 +104,7 @@ export const roleBindings = defineResource({
 });
 
 export const roleBindingsService = implement(RoleBindingsService, [roleBindings], {
-  async batchCreateRoleBindings(request: BatchCreateRoleBindingsRequest, context) {
+  async batchCreateRoleBindings(request, context) {
     const violations = request.requests.flatMap((item, i): FieldViolation[] => {
       const roleUid = item.roleBinding?.roleUid || request.roleUid;
       return [

@@ -4,22 +4,17 @@
  */
 import { create } from "@bufbuild/protobuf";
 import { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
-import {
-  type DeleteRoleRequest,
-  type GetRoleRequest,
-  ListRolesRequestSchema,
-  type Role,
-  RoleSchema,
-  RolesService,
-} from "../../../gen/platform/iam/v2/roles_pb.ts";
+import { ListRolesRequestSchema, type Role, RoleSchema, RolesService } from "../../../gen/platform/iam/v2/roles_pb.ts";
 import {
   authorityOf,
   capabilities,
+  capabilitiesByName,
   capabilityList,
   capabilityNamed,
   holds,
   requireCapabilities,
 } from "../../auth/index.ts";
+import { suggestion } from "../../did-you-mean.ts";
 import { failedPrecondition, invalid, permissionDenied } from "../../errors.ts";
 import {
   contentOf,
@@ -38,6 +33,7 @@ import {
   toResponse,
 } from "../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../store/index.ts";
+import { shorten } from "../../violations.ts";
 import { builtInRoles, isCurrent } from "./built-in-roles.ts";
 import { groups } from "./groups.ts";
 
@@ -84,13 +80,13 @@ export function namedIn({ table }: Resource, column: string): RoleUse["isUsed"] 
 
 export function rolesService(uses: readonly RoleUse[]): MountedService {
   return implement(RolesService, [roles], {
-    async getRole(request: GetRoleRequest, context) {
+    async getRole(request, context) {
       requireUid("uid", request.uid, roles);
       if (!builtInRoles.has(request.uid)) requireCapabilities(context, request.uid, capabilityNamed("roles.list"));
       return toResponse(roles, await findRow(roles, request.uid, context), context);
     },
 
-    async deleteRole(request: DeleteRoleRequest, context) {
+    async deleteRole(request, context) {
       if (builtInRoles.has(request.uid)) throw permissionDenied("built-in roles cannot be deleted");
       await requireResource(roles, request.uid, context);
       const violations = [];
@@ -119,6 +115,14 @@ export async function storeBuiltInRoles(session: WriteSession, nowMs: number): P
     else if (!isCurrent(messageOf(roles, row), role))
       await session.update(roles.table, { ...row, ...content, updateTimeUs: nowMs * 1000 });
   }
+}
+
+/** The capability of a name. Errors: INVALID_ARGUMENT on `field`. */
+export function capabilityOf(field: string, name: string): Capability {
+  const capability = capabilitiesByName.get(name);
+  if (capability !== undefined) return capability;
+  const near = suggestion(name, capabilitiesByName.keys());
+  throw invalid({ field, description: `no capability is named ${JSON.stringify(shorten(name))}${near}` });
 }
 
 /** Errors: PERMISSION_DENIED unless the caller holds the added capabilities. */

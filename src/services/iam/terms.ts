@@ -4,7 +4,6 @@
  */
 import { create } from "@bufbuild/protobuf";
 import {
-  type AcceptTermsRequest,
   AcceptTermsResponseSchema,
   ListTermsAcceptancesRequestSchema,
   type ListTermsAcceptancesResponse,
@@ -49,7 +48,7 @@ const neutralDocuments: readonly TermsDocument[] = [
 /** @param documents the documents that can be accepted. */
 export function termsService(documents = neutralDocuments): MountedService {
   return implement(TermsService, [termsAcceptances], {
-    async acceptTerms({ group, documentIds }: AcceptTermsRequest, context) {
+    async acceptTerms({ group, documentIds }, context) {
       await holdResource(groups, group, context);
       requireKnown(documents, documentIds);
       const accepted = await databaseOf(context).list(termsAcceptances.table, {

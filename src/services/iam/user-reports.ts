@@ -8,7 +8,7 @@ import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
 import { identities } from "./identities.ts";
 import { identityProviders } from "./identity-providers.ts";
 import { readUsersOf } from "./provisioning/directory.ts";
-import { signIns, signInUid } from "./provisioning/sign-ins.ts";
+import { signIns, signInsOf, signInUid } from "./provisioning/sign-ins.ts";
 import { claimsOfEntry, describesUser, describeUser, type UserDescription } from "./provisioning/user-claims.ts";
 
 /** Whether a provider knows a user, would sign it in for the first time, or refuses it since it was deleted. */
@@ -21,14 +21,11 @@ export async function standingsOf(
   identity: string,
 ): Promise<ReadonlyMap<string, Standing>> {
   // The user is read after its sign-ins: the other way round, one that signs in between both reads would look deleted.
-  const rows = await session.getMany(
-    signIns,
-    providers.map((uid) => signInUid(uid, identity)),
-  );
+  const rows = await signInsOf(session, providers, identity);
   const user = await session.get(identities.table, identity);
   return new Map(
     providers.map((uid) => {
-      const row = rows.get(signInUid(uid, identity));
+      const row = rows.get(uid);
       if (row === undefined) return [uid, "new"];
       return [uid, user === undefined || row.createTimeUs < user.createTimeUs ? "deleted" : "known"];
     }),

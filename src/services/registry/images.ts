@@ -4,7 +4,6 @@
  * bills of materials the registry has of it.
  */
 import type { ConnectError } from "@connectrpc/connect";
-import type { GetArchitecturesRequest, GetSizeRequest } from "../../../gen/platform/registry/v2/images_pb.ts";
 import { ImagesService } from "../../../gen/platform/registry/v2/images_pb.ts";
 import { notFound } from "../../errors.ts";
 import { fixedUid } from "../../new-uid.ts";
@@ -71,16 +70,16 @@ const omittedVariants: Readonly<Record<string, string>> = { amd64: "v1", arm64: 
 /** Variants that are the default: `arm` is `arm/v7`. */
 const defaultVariants: Readonly<Record<string, string>> = { arm: "v7" };
 
-/** @param repos the parent of images. */
+/** @param repos the parent of images; its service removes images. */
 export function imagesService(repos: Resource): MountedService {
   return implement(ImagesService, [], {
-    async getArchitectures({ repoUid, digest }: GetArchitecturesRequest, context) {
+    async getArchitectures({ repoUid, digest }, context) {
       await requireResource(repos, repoUid, context);
       const { platforms } = await requireImage(databaseOf(context), repoUid, digest);
       return { architectures: [...new Set(platforms.map(nameOf))] };
     },
 
-    async getSize({ repoUid, digest, architecture }: GetSizeRequest, context) {
+    async getSize({ repoUid, digest, architecture }, context) {
       await requireResource(repos, repoUid, context);
       const { platforms } = await requireImage(databaseOf(context), repoUid, digest);
       const wanted = architecture || defaultArchitecture;

@@ -4,8 +4,9 @@
  */
 
 import { fixedUid } from "../../new-uid.ts";
-import { newRow, type Resource, type Saved } from "../../resource/index.ts";
+import { newRow, type Saved } from "../../resource/index.ts";
 import type { ReadSession, Row, TableSpec, WriteSession } from "../../store/index.ts";
+import { repos } from "./repos.ts";
 
 /** A version of a product, of which there are several releases: `3.12`. Dates are `YYYY-MM-DD`, or "". */
 export interface ProductCycle {
@@ -61,7 +62,6 @@ export async function productsOf(
 /** The products of repos, by the uid of the repo. */
 export async function productsIn(
   session: ReadSession,
-  repos: Pick<Resource, "table">,
   repoUids: readonly string[],
 ): Promise<ReadonlyMap<string, Product>> {
   const rows = await session.getMany(repos.table, repoUids);

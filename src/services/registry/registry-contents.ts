@@ -1,13 +1,14 @@
 /** The stored contents of repos, for the comparison with a registry. */
-import type { MessageShape } from "@bufbuild/protobuf";
-import type { TagSchema } from "../../../gen/platform/registry/v2/tags_pb.ts";
+import type { Tag } from "../../../gen/platform/registry/v2/tags_pb.ts";
 import type { Awaitable } from "../../awaitable.ts";
 import { messageOf, type Resource } from "../../resource/index.ts";
 import type { ReadSession, Row, Selection, WriteSession } from "../../store/index.ts";
 import { readImages } from "./images.ts";
+import { repos } from "./repos.ts";
+import { tags } from "./tags.ts";
 
 /** A stored tag. */
-export type StoredTag = MessageShape<typeof TagSchema>;
+export type StoredTag = Tag;
 
 /** A stored repo. */
 interface StoredRepo {
@@ -15,57 +16,45 @@ interface StoredRepo {
   readonly name: string;
 }
 
-/** Reads the stored contents of repos. */
-interface RegistryContents {
-  /** Whether a repo with this uid exists. It then exists until the transaction ends. */
-  holdRepo(session: WriteSession, uid: string): Awaitable<boolean>;
-  /** Whether a repo has a digest, as an image or by a tag. */
-  hasDigest(session: ReadSession, repoUid: string, digest: string): Promise<boolean>;
-  /** The uid of the repo of a group with this name. */
-  findRepo(session: ReadSession, group: string, name: string): Promise<string | undefined>;
-  /** The repos directly in a group by name, in portions. */
-  repos(session: ReadSession, group: string): AsyncGenerator<readonly StoredRepo[]>;
-  /** The tags of a repo that have these names, by name. */
-  tagsNamed(session: ReadSession, repoUid: string, names: readonly string[]): Promise<ReadonlyMap<string, StoredTag>>;
-  /** The tags of a repo by name, in portions; those of one digest if it is given. */
-  tags(session: ReadSession, repoUid: string, digest?: string): AsyncGenerator<readonly StoredTag[]>;
-}
-
 const pageSize = 200;
 
-/** Reads the resources of repos and tags. */
-export function registryContents(repos: Resource, tags: Resource<typeof TagSchema>): RegistryContents {
-  return {
-    holdRepo: (session, uid) => session.hold(repos.table, uid),
+/** Reads the stored contents of repos. */
+export const registryContents = {
+  /** Whether a repo with this uid exists. It then exists until the transaction ends. */
+  holdRepo: (session: WriteSession, uid: string): Awaitable<boolean> => session.hold(repos.table, uid),
 
-    async hasDigest(session, repoUid, digest) {
-      if ((await readImages(session, repoUid, [digest])).size > 0) return true;
-      return session.exists(tags.table, { parent: repoUid, where: [{ column: "digest", equals: digest }] });
-    },
+  /** Whether a repo has a digest, as an image or by a tag. */
+  async hasDigest(session: ReadSession, repoUid: string, digest: string): Promise<boolean> {
+    if ((await readImages(session, repoUid, [digest])).size > 0) return true;
+    return session.exists(tags.table, { parent: repoUid, where: [{ column: "digest", equals: digest }] });
+  },
 
-    async findRepo(session, group, name) {
-      const selection = { parent: group, where: [{ column: "name", equals: name }] };
-      return (await session.first(repos.table, selection))?.uid;
-    },
+  /** The uid of the repo of a group with this name. */
+  async findRepo(session: ReadSession, group: string, name: string): Promise<string | undefined> {
+    const selection = { parent: group, where: [{ column: "name", equals: name }] };
+    return (await session.first(repos.table, selection))?.uid;
+  },
 
-    async *repos(session, group) {
-      for await (const rows of pagesByName(session, repos, { parent: group }))
-        yield rows.map(({ uid, columns }) => ({ uid, name: columns.name as string }));
-    },
+  /** The repos directly in a group by name, in portions. */
+  async *repos(session: ReadSession, group: string): AsyncGenerator<readonly StoredRepo[]> {
+    for await (const rows of pagesByName(session, repos, { parent: group }))
+      yield rows.map(({ uid, columns }) => ({ uid, name: columns.name as string }));
+  },
 
-    async tagsNamed(session, repoUid, names) {
-      const selection = { parent: repoUid, where: [{ column: "name", in: names }] };
-      const rows = await session.list(tags.table, { ...selection, limit: names.length });
-      return new Map(rows.map((row) => [row.columns.name as string, messageOf(tags, row)]));
-    },
+  /** The tags of a repo that have these names, by name. */
+  async tagsNamed(session: ReadSession, repoUid: string, names: readonly string[]): Promise<Map<string, StoredTag>> {
+    const selection = { parent: repoUid, where: [{ column: "name", in: names }] };
+    const rows = await session.list(tags.table, { ...selection, limit: names.length });
+    return new Map(rows.map((row) => [row.columns.name as string, messageOf(tags, row)]));
+  },
 
-    async *tags(session, repoUid, digest) {
-      const where = digest === undefined ? [] : [{ column: "digest", equals: digest }];
-      for await (const rows of pagesByName(session, tags, { parent: repoUid, where }))
-        yield rows.map((row) => messageOf(tags, row));
-    },
-  };
-}
+  /** The tags of a repo by name, in portions; those of one digest if it is given. */
+  async *tags(session: ReadSession, repoUid: string, digest?: string): AsyncGenerator<readonly StoredTag[]> {
+    const where = digest === undefined ? [] : [{ column: "digest", equals: digest }];
+    for await (const rows of pagesByName(session, tags, { parent: repoUid, where }))
+      yield rows.map((row) => messageOf(tags, row));
+  },
+};
 
 function pagesByName(session: ReadSession, { table }: Resource, selection: Selection): AsyncGenerator<Row[]> {
   return session.pages(table, { ...selection, orderBy: [{ column: "name", descending: false }], limit: pageSize });

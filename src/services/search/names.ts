@@ -2,7 +2,6 @@
 import { create } from "@bufbuild/protobuf";
 import {
   FoundResourceSchema,
-  type SearchNamesRequest,
   SearchNamesResponseSchema,
   SearchService,
 } from "../../../gen/platform/search/v1/search_pb.ts";
@@ -30,7 +29,7 @@ import {
 export function searchService(services: readonly MountedService[]): MountedService {
   const all = namedResources(services);
   return implement(SearchService, [], {
-    async searchNames(request: SearchNamesRequest, context) {
+    async searchNames(request, context) {
       const { query, order, after, pageSize, tokenAfter } = openList(byName, request, context);
       const { prefix, scope = "" } = query;
       const part = { skip: request.skip, limit: pageSize };

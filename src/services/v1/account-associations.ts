@@ -3,41 +3,39 @@ import { create } from "@bufbuild/protobuf";
 import * as v1 from "../../../gen/platform/iam/v1/account_associations_pb.ts";
 import * as v2 from "../../../gen/platform/iam/v2/account_associations_pb.ts";
 import { failedPrecondition } from "../../errors.ts";
-import { asUidpFilter, type ServiceOfV1, serviceOfV1 } from "./common.ts";
+import { asUidpFilter, serviceOfV1 } from "./common.ts";
 
 const within = (name: string) => `account_association.${name}`;
 
-export const accountAssociationsOfV1: ServiceOfV1 = {
-  tables: {
-    messages: [
-      { older: v1.AccountAssociationsSchema, newer: v2.AccountAssociationSchema, fields: { group: "uid" } },
-      {
-        older: v1.AccountAssociationsSchema,
-        newer: v2.CreateAccountAssociationRequestSchema,
-        fields: {
-          group: "parent",
-          ...Object.fromEntries(
-            v1.AccountAssociationsSchema.fields.flatMap(({ name }) => (name === "group" ? [] : [[name, within(name)]])),
-          ),
-        },
+export const accountAssociationsOfV1 = serviceOfV1(v1.GroupAccountAssociations, {
+  messages: [
+    { older: v1.AccountAssociationsSchema, newer: v2.AccountAssociationSchema, fields: { group: "uid" } },
+    {
+      older: v1.AccountAssociationsSchema,
+      newer: v2.CreateAccountAssociationRequestSchema,
+      fields: {
+        group: "parent",
+        ...Object.fromEntries(
+          v1.AccountAssociationsSchema.fields.flatMap(({ name }) => (name === "group" ? [] : [[name, within(name)]])),
+        ),
       },
-      {
-        older: v1.AccountAssociationsFilterSchema,
-        newer: v2.ListAccountAssociationsRequestSchema,
-        fields: { group: asUidpFilter("ids") },
-      },
-      {
-        older: v1.DeleteAccountAssociationsRequestSchema,
-        newer: v2.DeleteAccountAssociationRequestSchema,
-        fields: { group: "uid" },
-      },
-    ],
-  },
-  mount: ({ call, replace, list, custom, invoke }) => {
+    },
+    {
+      older: v1.AccountAssociationsFilterSchema,
+      newer: v2.ListAccountAssociationsRequestSchema,
+      fields: { group: asUidpFilter("ids") },
+    },
+    {
+      older: v1.DeleteAccountAssociationsRequestSchema,
+      newer: v2.DeleteAccountAssociationRequestSchema,
+      fields: { group: "uid" },
+    },
+  ],
+  methods: ({ call, replace, list, custom, invoke }) => {
     const { createAccountAssociation, updateAccountAssociation, deleteAccountAssociation } =
       v2.AccountAssociationsService.method;
     const { listAccountAssociations, getAccountAssociation } = v2.AccountAssociationsService.method;
-    return serviceOfV1(v1.GroupAccountAssociations, {
+    return {
       create: (method) => call(method, createAccountAssociation),
       update: (method) => replace(method, updateAccountAssociation),
       list: (method) => list(method, listAccountAssociations, { get: getAccountAssociation, idField: "group" }),
@@ -54,9 +52,9 @@ export const accountAssociationsOfV1: ServiceOfV1 = {
             message: `the association has no ${name} account`,
           });
         }),
-    });
+    };
   },
-};
+});
 
 function accountOf(association: v2.AccountAssociation, type: v1.AccountAssociationsCheckRequest_AccountType) {
   const types = v1.AccountAssociationsCheckRequest_AccountType;

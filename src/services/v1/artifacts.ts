@@ -4,7 +4,7 @@ import * as v1 from "../../../gen/platform/libraries/v1/artifacts_pb.ts";
 import * as v2 from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
 import { chain } from "../../awaitable.ts";
 import type { Conversion } from "../../translation/index.ts";
-import { type ServiceOfV1, serviceOfV1 } from "./common.ts";
+import { serviceOfV1 } from "./common.ts";
 
 const notHeld = "this server holds no remediated libraries";
 const noUpstream = "this server holds no libraries of upstream registries";
@@ -27,54 +27,52 @@ const asCount = (name: string): Conversion => ({
   toOlder: (count: bigint) => Number(count),
 });
 
-export const artifactsOfV1: ServiceOfV1 = {
-  tables: {
-    messages: [
-      {
-        older: v1.ArtifactFilterSchema,
-        newer: v2.ListArtifactsRequestSchema,
-        onlyOlder: { include_upstream: noUpstream },
-        refused: { cuda_version: "this server holds no variants of libraries", remediated: notHeld },
+export const artifactsOfV1 = serviceOfV1(v1.Artifacts, {
+  messages: [
+    {
+      older: v1.ArtifactFilterSchema,
+      newer: v2.ListArtifactsRequestSchema,
+      onlyOlder: { include_upstream: noUpstream },
+      refused: { cuda_version: "this server holds no variants of libraries", remediated: notHeld },
+    },
+    {
+      older: v1.ArtifactListSchema,
+      newer: v2.ListArtifactsResponseSchema,
+      fields: { items: "artifacts", total_artifacts: asCount("total_count") },
+    },
+    {
+      older: v1.ArtifactVersionFilterSchema,
+      newer: v2.ListArtifactVersionsRequestSchema,
+      fields: { id: "artifact_id" },
+      onlyOlder: { include_upstream: noUpstream },
+    },
+    {
+      older: v1.ArtifactVersionSchema,
+      newer: v2.ArtifactVersionSchema,
+      onlyOlder: {
+        source_type: notKnown,
+        malware_scanned: notKnown,
+        malware_malicious: notKnown,
+        upstream_published_date: notKnown,
       },
-      {
-        older: v1.ArtifactListSchema,
-        newer: v2.ListArtifactsResponseSchema,
-        fields: { items: "artifacts", total_artifacts: asCount("total_count") },
-      },
-      {
-        older: v1.ArtifactVersionFilterSchema,
-        newer: v2.ListArtifactVersionsRequestSchema,
-        fields: { id: "artifact_id" },
-        onlyOlder: { include_upstream: noUpstream },
-      },
-      {
-        older: v1.ArtifactVersionSchema,
-        newer: v2.ArtifactVersionSchema,
-        onlyOlder: {
-          source_type: notKnown,
-          malware_scanned: notKnown,
-          malware_malicious: notKnown,
-          upstream_published_date: notKnown,
-        },
-        onlyNewer: { ecosystem: "v1 tells it with the artifact", yanked: "v1 does not show it" },
-      },
-      {
-        older: v1.GetArtifactCountResponse_CountSchema,
-        newer: v2.GetArtifactCountResponse_EcosystemCountSchema,
-        fields: { total_artifacts: asCount("total_count") },
-      },
-    ],
-    enums: [
-      {
-        older: v1.EcosystemSchema,
-        newer: v2.EcosystemSchema,
-        onlyOlder: Object.fromEntries(notHeldEcosystems.map((name) => [name, "this server holds none"])),
-      },
-    ],
-  },
-  mount: ({ call, list, custom, calling }) => {
+      onlyNewer: { ecosystem: "v1 tells it with the artifact", yanked: "v1 does not show it" },
+    },
+    {
+      older: v1.GetArtifactCountResponse_CountSchema,
+      newer: v2.GetArtifactCountResponse_EcosystemCountSchema,
+      fields: { total_artifacts: asCount("total_count") },
+    },
+  ],
+  enums: [
+    {
+      older: v1.EcosystemSchema,
+      newer: v2.EcosystemSchema,
+      onlyOlder: Object.fromEntries(notHeldEcosystems.map((name) => [name, "this server holds none"])),
+    },
+  ],
+  methods: ({ call, list, custom, calling }) => {
     const { listArtifacts, listArtifactVersions, getArtifactCount } = v2.ArtifactsService.method;
-    return serviceOfV1(v1.Artifacts, {
+    return {
       list: (method) => call(method, listArtifacts),
       listVersions: (method) => list(method, listArtifactVersions, { idField: "" }),
       getArtifactCount: (method) => {
@@ -94,6 +92,6 @@ export const artifactsOfV1: ServiceOfV1 = {
           });
         });
       },
-    });
+    };
   },
-};
+});

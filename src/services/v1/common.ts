@@ -1,13 +1,13 @@
 /** What all services of v1 have in common. */
 import { create, type DescMethod, type DescService } from "@bufbuild/protobuf";
 import { type UidpFilter, UidpFilterSchema } from "../../../gen/platform/common/uidp_filter_pb.ts";
-import type { MountedService } from "../../resource/index.ts";
 import type { Conversion, Handler, MethodTranslations, Tables } from "../../translation/index.ts";
 
-/** A service of v1 and what its messages differ in. */
-export interface ServiceOfV1 {
-  readonly tables: Partial<Pick<Tables, "messages" | "enums">>;
-  mount(translations: MethodTranslations): MountedService;
+/** A service of v1, and what its messages differ in. */
+export interface ServiceOfV1<S extends DescService = DescService> extends Partial<Pick<Tables, "messages" | "enums">> {
+  readonly service: S;
+  /** What makes the handler of each method. */
+  methods(translations: MethodTranslations): { readonly [M in keyof S["method"]]: (method: DescMethod) => Handler };
 }
 
 /** Names that differ in every message of v1 and v2. */
@@ -39,16 +39,9 @@ export const newInV2 = {
   skipped: unpaged,
 } as const;
 
-/** A service of v1: a handler for each of its methods. */
-export function serviceOfV1<S extends DescService>(
-  service: S,
-  methods: { readonly [M in keyof S["method"]]: (method: DescMethod) => Handler },
-): MountedService {
-  const handlers = service.methods.map((method): [string, Handler] => [
-    method.localName,
-    methods[method.localName as keyof S["method"]](method),
-  ]);
-  return { service, methods: Object.fromEntries(handlers) as MountedService["methods"], resources: [] };
+/** A service of v1, with each of its methods. */
+export function serviceOfV1<S extends DescService>(service: S, rest: Omit<ServiceOfV1<S>, "service">): ServiceOfV1 {
+  return { ...rest, service };
 }
 
 /** A filter of v1 that is a hierarchy filter of v2. */

@@ -4,10 +4,11 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import * as v1 from "../../../gen/platform/registry/v1/eol_tags_pb.ts";
 import * as v2 from "../../../gen/platform/registry/v2/tags_pb.ts";
-import { databaseOf, environmentOf, messageOf, type Resource } from "../../resource/index.ts";
+import { databaseOf, environmentOf, messageOf } from "../../resource/index.ts";
 import type { Handler, MessageTable, MethodTranslations } from "../../translation/index.ts";
 import { parentOf } from "../../uid.ts";
 import { cycleOf, lifeCycleOf, type Product, type ProductCycle, productsIn } from "../registry/products.ts";
+import { tags } from "../registry/tags.ts";
 import { longPageSize } from "./common.ts";
 
 const noFilter = "no filter of v1";
@@ -26,11 +27,7 @@ export const eolTagTables: readonly MessageTable[] = [
 ];
 
 /** The method of the registry. */
-export function listEolTags(
-  { custom, invoke, translate }: MethodTranslations,
-  repos: Resource,
-  tags: Resource<typeof v2.TagSchema>,
-): (method: DescMethod) => Handler {
+export function listEolTags({ custom, invoke, translate }: MethodTranslations): (method: DescMethod) => Handler {
   const { listTags } = v2.TagsService.method;
   const filter = translate(v1.EolTagFilterSchema, v2.ListTagsRequestSchema);
   return (method) =>
@@ -40,7 +37,7 @@ export function listEolTags(
       const listed = (await invoke(listTags, query, context)) as v2.ListTagsResponse;
       const session = databaseOf(context);
       const uids = listed.tags.map(({ uid }) => uid);
-      const products = await productsIn(session, repos, [...new Set(uids.map(parentOf))]);
+      const products = await productsIn(session, [...new Set(uids.map(parentOf))]);
       const rows = await session.getMany(tags.table, uids);
       const { nowMs } = environmentOf(context);
       return create(v1.EolTagListSchema, {

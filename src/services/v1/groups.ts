@@ -5,30 +5,29 @@ import { GroupsService, ListGroupsRequestSchema } from "../../../gen/platform/ia
 import { authorityOf, capabilityNamed, holds } from "../../auth/index.ts";
 import { failedPrecondition } from "../../errors.ts";
 import { mayOpenRootGroup } from "../iam/groups.ts";
-import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
+import { byId, serviceOfV1 } from "./common.ts";
 
 /** @param openRootGroups whether everybody may create an organisation. */
-export function groupsOfV1(openRootGroups: boolean): ServiceOfV1 {
+export function groupsOfV1(openRootGroups: boolean) {
   const { getGroup, createGroup, updateGroup, listGroups, deleteGroup } = GroupsService.method;
-  return {
-    tables: { messages: [{ older: v1.GroupFilterSchema, newer: ListGroupsRequestSchema, onlyOlder: byId }] },
-    mount: ({ call, replace, list, custom }) =>
-      serviceOfV1(v1.Groups, {
-        create: (method) => call(method, createGroup),
-        update: (method) => replace(method, updateGroup),
-        list: (method) => list(method, listGroups, { get: getGroup }),
-        delete: (method) => call(method, deleteGroup),
-        lookupGroup: (method) => custom(method, undefined, noDomains),
-        requestGroupAccess: (method) => custom(method, undefined, noDomains),
-        checkEligibility: (method) =>
-          custom(method, undefined, (_request, context) => {
-            const mayCreate = holds(authorityOf(context).grants, "", [capabilityNamed("groups.create")]);
-            return create(v1.CheckEligibilityResponseSchema, {
-              eligible: mayCreate || mayOpenRootGroup(openRootGroups, context),
-            });
-          }),
-      }),
-  };
+  return serviceOfV1(v1.Groups, {
+    messages: [{ older: v1.GroupFilterSchema, newer: ListGroupsRequestSchema, onlyOlder: byId }],
+    methods: ({ call, replace, list, custom }) => ({
+      create: (method) => call(method, createGroup),
+      update: (method) => replace(method, updateGroup),
+      list: (method) => list(method, listGroups, { get: getGroup }),
+      delete: (method) => call(method, deleteGroup),
+      lookupGroup: (method) => custom(method, undefined, noDomains),
+      requestGroupAccess: (method) => custom(method, undefined, noDomains),
+      checkEligibility: (method) =>
+        custom(method, undefined, (_request, context) => {
+          const mayCreate = holds(authorityOf(context).grants, "", [capabilityNamed("groups.create")]);
+          return create(v1.CheckEligibilityResponseSchema, {
+            eligible: mayCreate || mayOpenRootGroup(openRootGroups, context),
+          });
+        }),
+    }),
+  });
 }
 
 const noDomains = () => {

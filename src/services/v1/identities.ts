@@ -3,33 +3,31 @@ import { create } from "@bufbuild/protobuf";
 import * as v1 from "../../../gen/platform/iam/v1/identities_pb.ts";
 import * as v2 from "../../../gen/platform/iam/v2/identities_pb.ts";
 import { chain } from "../../awaitable.ts";
-import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
+import { byId, serviceOfV1 } from "./common.ts";
 
 const onlyHosted = "this server has no identities of this kind; use claim_match or static";
 const notShown = "v1 does not show it";
 
-export const identitiesOfV1: ServiceOfV1 = {
-  tables: {
-    messages: [
-      {
-        older: v1.IdentitySchema,
-        newer: v2.IdentitySchema,
-        fields: { static: "static_keys", last_seen: "last_seen_time" },
-        refused: { service_principal: onlyHosted, aws_identity: onlyHosted },
-        onlyNewer: { email: notShown, email_unverified: notShown, company: notShown },
-      },
-      {
-        older: v1.IdentityFilterSchema,
-        newer: v2.ListIdentitiesRequestSchema,
-        onlyOlder: byId,
-        onlyNewer: { name: "no filter of v1", relationship_type: "no filter of v1" },
-      },
-    ],
-  },
-  mount: ({ call, replace, list, custom, invoke }) => {
+export const identitiesOfV1 = serviceOfV1(v1.Identities, {
+  messages: [
+    {
+      older: v1.IdentitySchema,
+      newer: v2.IdentitySchema,
+      fields: { static: "static_keys", last_seen: "last_seen_time" },
+      refused: { service_principal: onlyHosted, aws_identity: onlyHosted },
+      onlyNewer: { email: notShown, email_unverified: notShown, company: notShown },
+    },
+    {
+      older: v1.IdentityFilterSchema,
+      newer: v2.ListIdentitiesRequestSchema,
+      onlyOlder: byId,
+      onlyNewer: { name: "no filter of v1", relationship_type: "no filter of v1" },
+    },
+  ],
+  methods: ({ call, replace, list, custom, invoke }) => {
     const { createIdentity, updateIdentity, listIdentities, getIdentity, lookupIdentity, deleteIdentity } =
       v2.IdentitiesService.method;
-    return serviceOfV1(v1.Identities, {
+    return {
       create: (method) => call(method, createIdentity),
       update: (method) => replace(method, updateIdentity),
       list: (method) => list(method, listIdentities, { get: getIdentity }),
@@ -40,9 +38,9 @@ export const identitiesOfV1: ServiceOfV1 = {
           ),
         ),
       delete: (method) => call(method, deleteIdentity),
-    });
+    };
   },
-};
+});
 
 /** A user identity as everybody may know it: by the issuer and the subject that its uid is derived from. */
 function userIdentity({ uid }: v2.LookupIdentityResponse, issuer: string, subject: string): v1.Identity {

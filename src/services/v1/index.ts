@@ -7,28 +7,26 @@ import { http } from "../../../gen/google/api/annotations_pb.ts";
 import type { MountedService } from "../../resource/index.ts";
 import { type Handler, Translator, translateMethods } from "../../translation/index.ts";
 import { accountAssociationsOfV1 } from "./account-associations.ts";
+import { advisoriesOfV1 } from "./advisories.ts";
 import { artifactsOfV1 } from "./artifacts.ts";
-import { newInV2, renamedFields, type ServiceOfV1 } from "./common.ts";
+import { newInV2, renamedFields } from "./common.ts";
 import { externalGroupRoleMappingsOfV1 } from "./external-group-role-mappings.ts";
 import { groupInvitesOfV1 } from "./group-invites.ts";
+import { groupsOfV1 } from "./groups.ts";
 import { identitiesOfV1 } from "./identities.ts";
 import { identityProvidersOfV1 } from "./identity-providers.ts";
+import { registryOfV1 } from "./registry.ts";
 import { roleBindingsOfV1 } from "./role-bindings.ts";
 import { rolesOfV1 } from "./roles.ts";
 import { securityAdvisoryOfV1 } from "./security-advisory.ts";
 import { termsOfV1 } from "./terms.ts";
-
-export { advisoriesOfV1 } from "./advisories.ts";
-export { groupsOfV1 } from "./groups.ts";
-export { registryOfV1 } from "./registry.ts";
-export { vulnerabilitiesOfV1 } from "./vuln-reports.ts";
+import { vulnerabilitiesOfV1 } from "./vuln-reports.ts";
 
 /** What the services of v1 need. */
 interface ServicesOfV1Options {
   /** The services of v2. */
   readonly successors: readonly MountedService[];
-  /** Services that need more than v2 has. */
-  readonly others: readonly ServiceOfV1[];
+  readonly openRootGroups: boolean;
   /** The most items of a list that is answered whole. */
   maxListItems(): number;
   /** Called for every call of v1 that has succeeded. */
@@ -38,12 +36,15 @@ interface ServicesOfV1Options {
 /** Every service of v1. Errors: a plain Error that lists the fields and values which the tables forget. */
 export function createServicesOfV1({
   successors,
-  others,
+  openRootGroups,
   maxListItems,
   onCall,
 }: ServicesOfV1Options): readonly MountedService[] {
   const services = [
-    ...others,
+    advisoriesOfV1,
+    groupsOfV1(openRootGroups),
+    registryOfV1,
+    vulnerabilitiesOfV1(maxListItems),
     accountAssociationsOfV1,
     artifactsOfV1,
     externalGroupRoleMappingsOfV1,
@@ -63,8 +64,8 @@ export function createServicesOfV1({
   const links = new Map<DescMethod, string>();
   const translations = translateMethods({
     translator: new Translator({
-      messages: services.flatMap(({ tables }) => tables.messages ?? []),
-      enums: services.flatMap(({ tables }) => tables.enums ?? []),
+      messages: services.flatMap(({ messages = [] }) => messages),
+      enums: services.flatMap(({ enums = [] }) => enums),
       fields: renamedFields,
       onlyNewer: newInV2,
     }),
@@ -83,7 +84,11 @@ export function createServicesOfV1({
       responseHeader.set("link", link);
     },
   });
-  return services.map(({ mount }) => mount(translations));
+  return services.map(({ service, methods }): MountedService => {
+    const makers = methods(translations);
+    const made = service.methods.map((method) => [method.localName, makers[method.localName]!(method)]);
+    return { service, methods: Object.fromEntries(made), resources: [] };
+  });
 }
 
 /** The path of a method up to its first variable: `/iam/v2/groups`. */

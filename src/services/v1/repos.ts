@@ -6,9 +6,10 @@ import * as v2 from "../../../gen/platform/registry/v2/repos_pb.ts";
 import { capabilityNamed, requireCapabilities } from "../../auth/index.ts";
 import { type Awaitable, chain } from "../../awaitable.ts";
 import { alreadyExists } from "../../errors.ts";
-import { databaseOf, messageOf, type Resource } from "../../resource/index.ts";
+import { databaseOf, messageOf } from "../../resource/index.ts";
 import type { Row } from "../../store/index.ts";
 import type { Handler, MethodTranslations, Tables } from "../../translation/index.ts";
+import { readmes, repos } from "../registry/repos.ts";
 import { byId } from "./common.ts";
 
 export const repoTables: Partial<Tables> = {
@@ -34,11 +35,7 @@ export const repoTables: Partial<Tables> = {
 };
 
 /** The methods of v1 that are about repos. */
-export function repoMethods(
-  { call, calling, replacing, list, custom, invoke }: MethodTranslations,
-  repos: Resource,
-  readmes: Resource<typeof v2.RepoReadmeSchema>,
-) {
+export function repoMethods({ call, calling, replacing, list, custom, invoke }: MethodTranslations) {
   const { createRepo, updateRepo, listRepos, getRepo, updateRepoReadme, deleteRepo } = v2.ReposService.method;
 
   const setReadme = (item: v1.Repo, row: Row | undefined) => {

@@ -10,53 +10,51 @@ import { RoleSchema } from "../../../gen/platform/iam/v2/roles_pb.ts";
 import { databaseOf, messageOf, toResponses } from "../../resource/index.ts";
 import { groups } from "../iam/groups.ts";
 import { roles } from "../iam/roles.ts";
-import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
+import { byId, serviceOfV1 } from "./common.ts";
 
 const supplied = "supplied from the group";
 const noFilter = "no filter of v1";
 const bothForms = { identity_uid: "in identity", role_uid: "in role" } as const;
 
-export const roleBindingsOfV1: ServiceOfV1 = {
-  tables: {
-    messages: [
-      {
-        older: v1.RoleBindingSchema,
-        newer: v2.RoleBindingSchema,
-        fields: { identity: "identity_uid", role: "role_uid", group: "group.uid" },
-        onlyNewer: { identity: "v1 answers its uid", role: "v1 answers its uid" },
+export const roleBindingsOfV1 = serviceOfV1(v1.RoleBindings, {
+  messages: [
+    {
+      older: v1.RoleBindingSchema,
+      newer: v2.RoleBindingSchema,
+      fields: { identity: "identity_uid", role: "role_uid", group: "group.uid" },
+      onlyNewer: { identity: "v1 answers its uid", role: "v1 answers its uid" },
+    },
+    {
+      older: v1.RoleBindingList_BindingSchema,
+      newer: v2.RoleBindingSchema,
+      fields: {
+        identity: "identity.uid",
+        email: "identity.email",
+        claim_match_issuer: "identity.issuer",
+        claim_match_subject: "identity.subject",
       },
-      {
-        older: v1.RoleBindingList_BindingSchema,
-        newer: v2.RoleBindingSchema,
-        fields: {
-          identity: "identity.uid",
-          email: "identity.email",
-          claim_match_issuer: "identity.issuer",
-          claim_match_subject: "identity.subject",
-        },
-        onlyOlder: { email_unverified: "addresses that nobody verified are not shown" },
-        onlyNewer: bothForms,
-      },
-      {
-        older: v1Groups.GroupSchema,
-        newer: v2.RoleBindingGroupSchema,
-        onlyOlder: { resource_limits: supplied, verified: supplied, kind: supplied, status: supplied },
-      },
-      {
-        older: v1.RoleBindingFilterSchema,
-        newer: v2.ListRoleBindingsRequestSchema,
-        onlyOlder: byId,
-        onlyNewer: { identity: noFilter, group: noFilter, role: noFilter },
-      },
-      {
-        older: v1.CreateRoleBindingBatchRequestSchema,
-        newer: v2.BatchCreateRoleBindingsRequestSchema,
-        onlyOlder: { role_bindings: "becomes requests" },
-        onlyNewer: { requests: "made of role_bindings", role_uid: "each binding names its role" },
-      },
-    ],
-  },
-  mount: ({ call, replace, list, translate }) => {
+      onlyOlder: { email_unverified: "addresses that nobody verified are not shown" },
+      onlyNewer: bothForms,
+    },
+    {
+      older: v1Groups.GroupSchema,
+      newer: v2.RoleBindingGroupSchema,
+      onlyOlder: { resource_limits: supplied, verified: supplied, kind: supplied, status: supplied },
+    },
+    {
+      older: v1.RoleBindingFilterSchema,
+      newer: v2.ListRoleBindingsRequestSchema,
+      onlyOlder: byId,
+      onlyNewer: { identity: noFilter, group: noFilter, role: noFilter },
+    },
+    {
+      older: v1.CreateRoleBindingBatchRequestSchema,
+      newer: v2.BatchCreateRoleBindingsRequestSchema,
+      onlyOlder: { role_bindings: "becomes requests" },
+      onlyNewer: { requests: "made of role_bindings", role_uid: "each binding names its role" },
+    },
+  ],
+  methods: ({ call, replace, list, translate }) => {
     const { createRoleBinding, batchCreateRoleBindings, updateRoleBinding } = v2.RoleBindingsService.method;
     const { listRoleBindings, getRoleBinding, deleteRoleBinding } = v2.RoleBindingsService.method;
     const binding = translate(v1.RoleBindingSchema, v2.RoleBindingSchema);
@@ -88,7 +86,7 @@ export const roleBindingsOfV1: ServiceOfV1 = {
         if (roleRow !== undefined) item.role = role.toOlder(messageOf(roles, roleRow)) as v1Roles.Role;
       }
     }
-    return serviceOfV1(v1.RoleBindings, {
+    return {
       create: (method) => call(method, createRoleBinding),
       createBatch: (method) =>
         call(
@@ -107,6 +105,6 @@ export const roleBindingsOfV1: ServiceOfV1 = {
       update: (method) => replace(method, updateRoleBinding),
       list: (method) => list(method, listRoleBindings, { get: getRoleBinding, supply }),
       delete: (method) => call(method, deleteRoleBinding),
-    });
+    };
   },
-};
+});

@@ -6,28 +6,16 @@ import * as v1 from "../../../gen/platform/iam/v1/roles_pb.ts";
 import { GroupInviteRoleSchema } from "../../../gen/platform/iam/v2/group_invites_pb.ts";
 import { RoleBindingRoleSchema } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
 import * as v2 from "../../../gen/platform/iam/v2/roles_pb.ts";
-import { capabilities as allCapabilities, capabilitiesByName } from "../../auth/index.ts";
-import { suggestion } from "../../did-you-mean.ts";
-import { invalid } from "../../errors.ts";
+import { capabilities as allCapabilities } from "../../auth/index.ts";
 import type { Conversion } from "../../translation/index.ts";
-import { shorten } from "../../violations.ts";
-import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
+import { capabilityOf } from "../iam/roles.ts";
+import { byId, serviceOfV1 } from "./common.ts";
 
 const capabilities: Conversion = {
   name: "capabilities",
-  toNewer: (names: readonly string[]) => names.map(capabilityOf),
+  toNewer: (names: readonly string[]) => names.map((name, i) => capabilityOf(`capabilities[${i}]`, name)),
   toOlder: (numbers: readonly Capability[]) => numbers.flatMap((number) => allCapabilities.get(number)?.name ?? []),
 };
-
-function capabilityOf(name: string, index: number): Capability {
-  const capability = capabilitiesByName.get(name);
-  if (capability === undefined)
-    throw invalid({
-      field: `capabilities[${index}]`,
-      description: `no capability is named ${JSON.stringify(shorten(name))}${suggestion(name, capabilitiesByName.keys())}`,
-    });
-  return capability;
-}
 
 /** A query for the roles of the parent that a filter names; `/`: the built-in ones. */
 function withParent({ parent }: v1.RoleFilter, query: v2.ListRolesRequest): v2.ListRolesRequest {
@@ -39,30 +27,28 @@ function withParent({ parent }: v1.RoleFilter, query: v2.ListRolesRequest): v2.L
   return { ...query, uidp: { ...uidp, childrenOf: parent, inRoot: isElsewhere || uidp.inRoot } };
 }
 
-export const rolesOfV1: ServiceOfV1 = {
-  tables: {
-    messages: [
-      { older: v1.RoleSchema, newer: v2.RoleSchema, fields: { capabilities } },
-      { older: v1.RoleSchema, newer: GroupInviteRoleSchema, fields: { capabilities } },
-      {
-        older: v1.RoleSchema,
-        newer: RoleBindingRoleSchema,
-        onlyOlder: { capabilities: "supplied from the role" },
-      },
-      {
-        older: v1.RoleFilterSchema,
-        newer: v2.ListRolesRequestSchema,
-        onlyOlder: { ...byId, parent: "becomes uidp.children_of" },
-      },
-    ],
-  },
-  mount: ({ call, replace, list }) => {
+export const rolesOfV1 = serviceOfV1(v1.Roles, {
+  messages: [
+    { older: v1.RoleSchema, newer: v2.RoleSchema, fields: { capabilities } },
+    { older: v1.RoleSchema, newer: GroupInviteRoleSchema, fields: { capabilities } },
+    {
+      older: v1.RoleSchema,
+      newer: RoleBindingRoleSchema,
+      onlyOlder: { capabilities: "supplied from the role" },
+    },
+    {
+      older: v1.RoleFilterSchema,
+      newer: v2.ListRolesRequestSchema,
+      onlyOlder: { ...byId, parent: "becomes uidp.children_of" },
+    },
+  ],
+  methods: ({ call, replace, list }) => {
     const { createRole, updateRole, listRoles, getRole, deleteRole } = v2.RolesService.method;
-    return serviceOfV1(v1.Roles, {
+    return {
       create: (method) => call(method, createRole),
       update: (method) => replace(method, updateRole),
       list: (method) => list(method, listRoles, { get: getRole, isPublic: true, complete: withParent }),
       delete: (method) => call(method, deleteRole),
-    });
+    };
   },
-};
+});

@@ -6,10 +6,12 @@ import * as older from "../../../gen/platform/registry/v1/image_vuln_reports_pb.
 import * as v1 from "../../../gen/platform/registry/v1/vulnerabilities_pb.ts";
 import { scopesOf } from "../../auth/index.ts";
 import { invalid, notFound, resourceExhausted } from "../../errors.ts";
-import { databaseOf, type Resource, requireResource } from "../../resource/index.ts";
+import { databaseOf, requireResource } from "../../resource/index.ts";
 import type { ReadSession } from "../../store/index.ts";
 import { type Handler, type MethodTranslations, wholeListAnswer } from "../../translation/index.ts";
 import { readImages } from "../registry/images.ts";
+import { repos } from "../registry/repos.ts";
+import { tags } from "../registry/tags.ts";
 import {
   type Finding,
   readFile,
@@ -22,13 +24,7 @@ import {
   severities,
   withPlatforms,
 } from "../registry/vuln-reports.ts";
-import { type ServiceOfV1, serviceOfV1 } from "./common.ts";
-
-/** The resources that reports are about. */
-interface ReportResources {
-  readonly repos: Resource;
-  readonly tags: Resource;
-}
+import { serviceOfV1 } from "./common.ts";
 
 const dayMs = 86_400_000;
 /** Reports whose findings are in memory at once. */
@@ -38,51 +34,47 @@ const maxFileBytes = 1024 * 1024;
 const resourceType = "registry.platform.internal/VulnReport";
 
 /** The service of reports. `maxItems`: the most reports of a list. */
-export function vulnerabilitiesOfV1({ repos, tags }: ReportResources, maxItems: () => number): ServiceOfV1 {
-  return {
-    tables: {},
-    mount: ({ custom }) =>
-      serviceOfV1(v1.Vulnerabilities, {
-        listVulnReports(method) {
-          const answer = wholeListAnswer(method.output, ", or name a digest");
-          return custom(method, undefined, async (request: v1.VulnReportFilter, context) => {
-            const found = await reportsFor(request, tags, maxItems(), context);
-            return answer(partsOf(found, request, databaseOf(context)), context);
+export function vulnerabilitiesOfV1(maxItems: () => number) {
+  return serviceOfV1(v1.Vulnerabilities, {
+    methods: ({ custom }) => ({
+      listVulnReports(method) {
+        const answer = wholeListAnswer(method.output, ", or name a digest");
+        return custom(method, undefined, async (request: v1.VulnReportFilter, context) => {
+          const found = await reportsFor(request, maxItems(), context);
+          return answer(partsOf(found, request, databaseOf(context)), context);
+        });
+      },
+
+      getRawVulnReport: (method) =>
+        custom(method, undefined, async (request: v1.GetRawVulnReportRequest, context) => {
+          const { digest, scanner, createdAt } = request;
+          const wantedMs = createdAt === undefined ? undefined : timestampMs(createdAt);
+          const report = await newest(databaseOf(context), {
+            scopes: scopesOf(context),
+            digests: [digest],
+            scanner: scannerNamed(scanner),
+            fromMs: wantedMs,
+            toMs: wantedMs,
           });
-        },
+          if (report === undefined) throw noReport(digest);
+          return create(v1.RawVulnReportSchema, {
+            ...headOf(report),
+            rawReport: Buffer.from(await readFile(databaseOf(context), report.uid)).toString(),
+          });
+        }),
 
-        getRawVulnReport: (method) =>
-          custom(method, undefined, async (request: v1.GetRawVulnReportRequest, context) => {
-            const { digest, scanner, createdAt } = request;
-            const wantedMs = createdAt === undefined ? undefined : timestampMs(createdAt);
-            const report = await newest(databaseOf(context), {
-              scopes: scopesOf(context),
-              digests: [digest],
-              scanner: scannerNamed(scanner),
-              fromMs: wantedMs,
-              toMs: wantedMs,
-            });
-            if (report === undefined) throw noReport(digest);
-            return create(v1.RawVulnReportSchema, {
-              ...headOf(report),
-              rawReport: Buffer.from(await readFile(databaseOf(context), report.uid)).toString(),
-            });
-          }),
-
-        listVulnCountReports: (method) =>
-          custom(method, undefined, (request: v1.VulnCountReportFilter, context) =>
-            countReports(request, { repos, tags }, false, context),
-          ),
-        listCumulativeVulnCountReports: (method) =>
-          custom(method, undefined, (request: v1.VulnCountReportFilter, context) =>
-            countReports(request, { repos, tags }, true, context),
-          ),
-      }),
-  };
+      listVulnCountReports: (method) =>
+        custom(method, undefined, (request: v1.VulnCountReportFilter, context) =>
+          countReports(request, false, context),
+        ),
+      listCumulativeVulnCountReports: (method) =>
+        custom(method, undefined, (request: v1.VulnCountReportFilter, context) => countReports(request, true, context)),
+    }),
+  });
 }
 
 /** The method of the registry that answers with the older form of a report. */
-export function getVulnReport({ custom }: MethodTranslations, repos: Resource): (method: DescMethod) => Handler {
+export function getVulnReport({ custom }: MethodTranslations): (method: DescMethod) => Handler {
   return (method) =>
     custom(method, undefined, async ({ repoId, digest }: older.VulnReportRequest, context) => {
       await requireResource(repos, repoId, context);
@@ -116,13 +108,12 @@ async function newest(
 /** The reports that a filter asks for, newest first. */
 async function reportsFor(
   { repoId, digest, tag, scanner, createdSince }: v1.VulnReportFilter,
-  tags: Resource,
   maxItems: number,
   context: HandlerContext,
 ): Promise<StoredReport[]> {
   if (repoId === "" && digest === "") throw invalid({ field: "digest", description: "or repo_id is required" });
   const session = databaseOf(context);
-  const tagged = digest === "" && tag !== "" ? await digestsOfTag(session, tags, repoId, tag) : undefined;
+  const tagged = digest === "" && tag !== "" ? await digestsOfTag(session, repoId, tag) : undefined;
   const reports = readReports(session, {
     scopes: scopesOf(context),
     repoUid: repoId === "" ? undefined : repoId,
@@ -237,7 +228,6 @@ function matchOf(finding: Finding): older.VulnerabilityMatch {
 /** How many vulnerabilities images had on each day: by the newest report of the day, or by all up to it. */
 async function countReports(
   request: v1.VulnCountReportFilter,
-  { repos, tags }: ReportResources,
   isCumulative: boolean,
   context: HandlerContext,
 ): Promise<v1.VulnCountReportList> {
@@ -246,19 +236,18 @@ async function countReports(
   const session = databaseOf(context);
   const items: v1.VulnCountReport[] = [];
   for (const { repo, tag } of references)
-    for (const repoUid of await reposNamed(session, repos, repo, scopesOf(context)))
-      items.push(...(await countsOfTag({ repo, tag: tag || "latest", repoUid }, request, tags, isCumulative, session)));
+    for (const repoUid of await reposNamed(session, repo, scopesOf(context)))
+      items.push(...(await countsOfTag({ repo, tag: tag || "latest", repoUid }, request, isCumulative, session)));
   return create(v1.VulnCountReportListSchema, { items });
 }
 
 async function countsOfTag(
   { repo, tag, repoUid }: { readonly repo: string; readonly tag: string; readonly repoUid: string },
   { from, to }: v1.VulnCountReportFilter,
-  tags: Resource,
   isCumulative: boolean,
   session: ReadSession,
 ): Promise<v1.VulnCountReport[]> {
-  const tagged = await digestsOfTag(session, tags, repoUid, tag);
+  const tagged = await digestsOfTag(session, repoUid, tag);
   const days = new Map<number, StoredReport[]>();
   const query = {
     scopes: [repoUid],
@@ -306,7 +295,7 @@ function countReport(
 }
 
 /** The digests that a tag has now: of the image and of its platforms. */
-async function digestsOfTag(session: ReadSession, tags: Resource, repoUid: string, tag: string): Promise<string[]> {
+async function digestsOfTag(session: ReadSession, repoUid: string, tag: string): Promise<string[]> {
   const row = await session.first(tags.table, { parent: repoUid, where: [{ column: "name", equals: tag }] });
   return row === undefined ? [] : withPlatforms(session, repoUid, row.columns.digest as string);
 }
@@ -317,12 +306,7 @@ function isTagged(report: StoredReport, tag: string, digests: readonly string[])
 }
 
 /** The repos with this name that the caller may see. */
-async function reposNamed(
-  session: ReadSession,
-  repos: Resource,
-  name: string,
-  scopes: readonly string[],
-): Promise<string[]> {
+async function reposNamed(session: ReadSession, name: string, scopes: readonly string[]): Promise<string[]> {
   const within = scopes.includes("") ? {} : { within: scopes.map((root) => ({ root, self: true })) };
   const rows = await session.list(repos.table, { ...within, where: [{ column: "name", equals: name }], limit: 200 });
   return rows.map(({ uid }) => uid);

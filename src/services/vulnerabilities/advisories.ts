@@ -8,11 +8,12 @@ import {
   AdvisorySchema,
   EventTypeFilter,
   ListAdvisoriesRequestSchema,
-  type Severity,
   SeveritySchema,
 } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
-import { defineResource, type Filter, implement, type MountedService, type Resource } from "../../resource/index.ts";
-import type { Condition, ReadSession } from "../../store/index.ts";
+import { defineResource, type Filter, implement } from "../../resource/index.ts";
+import type { Condition } from "../../store/index.ts";
+import { severitiesOf } from "../advisory/severities.ts";
+import { groups } from "../iam/groups.ts";
 import {
   type EventFilter,
   eventAuthorTerms,
@@ -23,75 +24,59 @@ import {
   termsOf,
 } from "./advisory-terms.ts";
 
-/** Looks up the ratings of several vulnerabilities, each given by all its ids. */
-type SeveritySource = (
-  session: ReadSession,
-  vulnerabilities: readonly (readonly string[])[],
-) => Promise<readonly (readonly Pick<Severity, "type" | "score">[])[]>;
+export const advisories = defineResource({
+  schema: AdvisorySchema,
+  list: ListAdvisoriesRequestSchema,
+  parent: groups,
+  onParentDelete: "block",
+  columns: {
+    advisory_id: { text: ({ advisoryId }) => advisoryId },
+    artifact_name: { text: ({ artifactName }) => artifactName },
+    terms: { texts: termsOf },
+    search: {
+      search: ({ artifactName, componentName, aliases }) => searchable(artifactName, componentName, ...aliases),
+    },
+  },
+  filters: {
+    advisoryIds: anyOf("advisory_id"),
+    legacyAdvisoryIds: anyOf("legacy_advisory_id"),
+    artifactNames: (names, { origin }) => (origin === undefined ? having("artifact_name", names) : []),
+    artifactTypes: anyOf("artifact_type"),
+    artifactArchitectures: anyOf("artifact_architecture"),
+    artifactVersions: anyOf("artifact_version"),
+    componentNames: anyOf("component_name"),
+    componentTypes: anyOf("component_type"),
+    componentLocations: anyOf("component_location"),
+    aliases: anyOf("alias"),
+    // The artifacts of feeds are packages, by the name of the package that they are built from.
+    origin: (name) => having("artifact_name", [name]),
+    eventReviewStates: ofOneEvent("eventReviewStates"),
+    eventAuthors: ofOneEvent("eventAuthors"),
+    excludeEventAuthors: (authors) => [{ column: "terms", hasNone: eventAuthorTerms(authors) }],
+    eventReviewers: ofOneEvent("eventReviewers"),
+    eventTypes: ofOneEvent("eventTypes"),
+    latestEventType: (type) =>
+      type === EventTypeFilter.UNSPECIFIED ? [] : [{ column: "terms", hasAny: [latestEventTerm(type)] }],
+    query: (text) =>
+      text.includes(separator) ? [{ column: "terms", hasAny: [] }] : [{ column: "search", contains: searchable(text) }],
+  },
+  sortNames: {
+    advisory_id: "advisory_id",
+    advisoryId: "advisory_id",
+    artifact_name: "artifact_name",
+    artifactName: "artifact_name",
+  },
+  async hydrate(messages, _rows, session) {
+    const severities = await severitiesOf(
+      session,
+      messages.map(({ advisoryId, aliases }) => [advisoryId, ...aliases]),
+    );
+    for (const [i, advisory] of messages.entries())
+      advisory.severities = severities[i]!.map(({ type, score }) => create(SeveritySchema, { type, score }));
+  },
+});
 
-/**
- * @param groups the parent of advisories.
- * @param severitiesOf looks up severities whenever an advisory is read.
- */
-export function defineAdvisories(groups: Resource, severitiesOf: SeveritySource) {
-  return defineResource({
-    schema: AdvisorySchema,
-    list: ListAdvisoriesRequestSchema,
-    parent: groups,
-    onParentDelete: "block",
-    columns: {
-      advisory_id: { text: ({ advisoryId }) => advisoryId },
-      artifact_name: { text: ({ artifactName }) => artifactName },
-      terms: { texts: termsOf },
-      search: {
-        search: ({ artifactName, componentName, aliases }) => searchable(artifactName, componentName, ...aliases),
-      },
-    },
-    filters: {
-      advisoryIds: anyOf("advisory_id"),
-      legacyAdvisoryIds: anyOf("legacy_advisory_id"),
-      artifactNames: (names, { origin }) => (origin === undefined ? having("artifact_name", names) : []),
-      artifactTypes: anyOf("artifact_type"),
-      artifactArchitectures: anyOf("artifact_architecture"),
-      artifactVersions: anyOf("artifact_version"),
-      componentNames: anyOf("component_name"),
-      componentTypes: anyOf("component_type"),
-      componentLocations: anyOf("component_location"),
-      aliases: anyOf("alias"),
-      // The artifacts of feeds are packages, by the name of the package that they are built from.
-      origin: (name) => having("artifact_name", [name]),
-      eventReviewStates: ofOneEvent("eventReviewStates"),
-      eventAuthors: ofOneEvent("eventAuthors"),
-      excludeEventAuthors: (authors) => [{ column: "terms", hasNone: eventAuthorTerms(authors) }],
-      eventReviewers: ofOneEvent("eventReviewers"),
-      eventTypes: ofOneEvent("eventTypes"),
-      latestEventType: (type) =>
-        type === EventTypeFilter.UNSPECIFIED ? [] : [{ column: "terms", hasAny: [latestEventTerm(type)] }],
-      query: (text) =>
-        text.includes(separator)
-          ? [{ column: "terms", hasAny: [] }]
-          : [{ column: "search", contains: searchable(text) }],
-    },
-    sortNames: {
-      advisory_id: "advisory_id",
-      advisoryId: "advisory_id",
-      artifact_name: "artifact_name",
-      artifactName: "artifact_name",
-    },
-    async hydrate(advisories, _rows, session) {
-      const severities = await severitiesOf(
-        session,
-        advisories.map(({ advisoryId, aliases }) => [advisoryId, ...aliases]),
-      );
-      for (const [i, advisory] of advisories.entries())
-        advisory.severities = severities[i]!.map(({ type, score }) => create(SeveritySchema, { type, score }));
-    },
-  });
-}
-
-export function advisoriesService(advisories: Resource<typeof AdvisorySchema>): MountedService {
-  return implement(AdvisoriesService, [advisories]);
-}
+export const advisoriesService = implement(AdvisoriesService, [advisories]);
 
 /** Separates the values that are searched, so that no match spans two of them. */
 const separator = "\n";

@@ -22,7 +22,6 @@ import {
   type Pruned,
   prepareResource,
   pruneOfFeed,
-  type Resource,
   type RowChange,
   removeOfFeed,
   type Saved,
@@ -30,6 +29,8 @@ import {
   saveOfFeed,
 } from "../../resource/index.ts";
 import type { Row, WriteSession } from "../../store/index.ts";
+import { groups } from "../iam/groups.ts";
+import { advisories } from "./advisories.ts";
 import { latestEventTerm } from "./advisory-terms.ts";
 
 /** The maximum that the API allows in an advisory. */
@@ -63,63 +64,51 @@ interface AdvisoriesToPrune extends AdvisoryWrite {
   readonly after?: string | undefined;
 }
 
-/** Stores and removes advisories. */
-export interface AdvisoryWriter {
-  readonly advisoriesOfFeeds: FeedResource<typeof AdvisorySchema>;
-  /** The uid of an advisory in a group. */
-  advisoryUid(group: string, advisory: Identity): string;
-  /** Does the part that needs no database, ahead of the transaction. Errors: INVALID_ARGUMENT. */
-  prepareAdvisories(request: Pick<AdvisoriesToSave, "group" | "advisories">): void;
-  /** Errors: NOT_FOUND for the group, INVALID_ARGUMENT; then the transaction must be rolled back. */
-  saveAdvisories(session: WriteSession, request: AdvisoriesToSave): Promise<SavedAdvisories>;
-  /** Removes what a feed has of an advisory. */
-  removeAdvisory(session: WriteSession, uid: string, request: AdvisoryWrite): Promise<void>;
-  /** Checks the next advisories of a feed in a group, and removes those that are not to be kept. */
-  pruneAdvisories(
-    session: WriteSession,
-    request: AdvisoriesToPrune,
-    isKept: (artifactName: string, rowUid: string) => boolean,
-  ): Promise<Pruned>;
+/** The advisories of feeds. */
+export const advisoriesOfFeeds: FeedResource<typeof AdvisorySchema> = {
+  resource: advisories,
+  rows: feedRows("feed_advisories"),
+  merge: mergeAdvisories,
+};
+
+/** Does the part that needs no database, ahead of the transaction. Errors: INVALID_ARGUMENT. */
+export function prepareAdvisories({ group, advisories: messages }: Pick<AdvisoriesToSave, "group" | "advisories">) {
+  for (const message of messages) {
+    identifyEvents(message, advisoryUid(group, message));
+    prepareResource(advisories, message);
+  }
 }
 
-/** Creates a writer of the resource of advisories. */
-export function advisoryWriter(advisories: Resource<typeof AdvisorySchema>): AdvisoryWriter {
-  const { declaration } = advisories;
-  const ofFeeds = { resource: advisories, rows: feedRows("feed_advisories"), merge: mergeAdvisories };
-  return {
-    advisoriesOfFeeds: ofFeeds,
-    advisoryUid,
+/** Errors: NOT_FOUND for the group, INVALID_ARGUMENT; then the transaction must be rolled back. */
+export async function saveAdvisories(
+  session: WriteSession,
+  { group, advisories: messages, ...request }: AdvisoriesToSave,
+): Promise<SavedAdvisories> {
+  if ((await session.get(groups.table, group)) === undefined)
+    throw notFound({ type: groups.contract.type, uid: group });
+  const entries = messages.map((message) => {
+    const uid = advisoryUid(group, message);
+    identifyEvents(message, uid);
+    return { uid, parent: group, message };
+  });
+  const saved: SavedAdvisories = { added: 0, changed: 0, unchanged: 0 };
+  for (const what of await saveOfFeed(advisoriesOfFeeds, session, writeOf(request), entries)) saved[what]++;
+  return saved;
+}
 
-    prepareAdvisories({ group, advisories: messages }) {
-      for (const message of messages) {
-        identifyEvents(message, advisoryUid(group, message));
-        prepareResource(advisories, message);
-      }
-    },
+/** Removes what a feed has of an advisory. */
+export async function removeAdvisory(session: WriteSession, uid: string, request: AdvisoryWrite): Promise<void> {
+  await removeOfFeed(advisoriesOfFeeds, session, writeOf(request), [uid]);
+}
 
-    async saveAdvisories(session, { group, advisories: messages, ...request }) {
-      const groups = declaration.parent!;
-      if ((await session.get(groups.table, group)) === undefined)
-        throw notFound({ type: groups.contract.type, uid: group });
-      const entries = messages.map((message) => {
-        const uid = advisoryUid(group, message);
-        identifyEvents(message, uid);
-        return { uid, parent: group, message };
-      });
-      const saved: SavedAdvisories = { added: 0, changed: 0, unchanged: 0 };
-      for (const what of await saveOfFeed(ofFeeds, session, writeOf(request), entries)) saved[what]++;
-      return saved;
-    },
-
-    async removeAdvisory(session, uid, request) {
-      await removeOfFeed(ofFeeds, session, writeOf(request), [uid]);
-    },
-
-    pruneAdvisories(session, { group, after, ...request }, isKept) {
-      const selection = { ...writeOf(request), parent: group, after };
-      return pruneOfFeed(ofFeeds, session, selection, ({ artifactName }, rowUid) => isKept(artifactName, rowUid));
-    },
-  };
+/** Checks the next advisories of a feed in a group, and removes those that are not to be kept. */
+export function pruneAdvisories(
+  session: WriteSession,
+  { group, after, ...request }: AdvisoriesToPrune,
+  isKept: (artifactName: string, rowUid: string) => boolean,
+): Promise<Pruned> {
+  const selection = { ...writeOf(request), parent: group, after };
+  return pruneOfFeed(advisoriesOfFeeds, session, selection, ({ artifactName }, rowUid) => isKept(artifactName, rowUid));
 }
 
 /** Reports to the caller of a change whether it is a fix. */
@@ -176,7 +165,11 @@ function identifyEvents({ events }: Advisory, advisoryUid: string): void {
   }
 }
 
-function advisoryUid(group: string, { artifactName, advisoryId, packageUrl, subcomponent = "" }: Identity): string {
+/** The uid of an advisory in a group. */
+export function advisoryUid(
+  group: string,
+  { artifactName, advisoryId, packageUrl, subcomponent = "" }: Identity,
+): string {
   const product = packageUrl === undefined ? [] : [packageUrl, subcomponent];
   return childUid(group, "advisory", artifactName, advisoryId, ...product);
 }

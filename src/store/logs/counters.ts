@@ -8,7 +8,7 @@
 import { sql } from "kysely";
 import { rootOf } from "../../uid.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import { compile, type SqlConnection, type Statement, slot } from "../sql/statement.ts";
+import { compileAll, type SqlConnection, type Statement, slot } from "../sql/statement.ts";
 import { ancestorsWithRoot } from "../sql/subtree.ts";
 
 /** What a counter counts; `changes` counts transactions that change a watched table. */
@@ -52,12 +52,7 @@ export function counterStatements(dialect: Dialect): CounterStatements {
       sql<boolean>`0 = (select sum(o.count) from counters as o where o.ancestor = counters.ancestor
         and o.table_name = counters.table_name and o.class = counters.class)`,
     );
-  return {
-    sum: compile(query, sum),
-    sumMany: compile(query, sumMany),
-    add: compile(query, add),
-    forget: compile(query, forget),
-  };
+  return compileAll(query, { sum, sumMany, add, forget });
 }
 
 /** The counter of transactions that have changed a watched table. */

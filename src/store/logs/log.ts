@@ -5,7 +5,16 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Dialect } from "../sql/dialect.ts";
 import { type ScalarType, type ScalarValue, stored } from "../sql/indexed-column.ts";
-import { compile, derivedSlot, memoize, rowCount, type Statement, slot, type Values } from "../sql/statement.ts";
+import {
+  compile,
+  compileAll,
+  derivedSlot,
+  memoize,
+  rowCount,
+  type Statement,
+  slot,
+  type Values,
+} from "../sql/statement.ts";
 import { conditionsAt, levelOf, type PlaceColumns, placeTime } from "./places.ts";
 
 /** A log: its table, and the columns that an entry has in addition to its time and id. */
@@ -141,25 +150,18 @@ function logStatements(dialect: Dialect, spec: LogSpec): LogStatements {
   });
   return {
     spec,
-    append: compile(
-      query,
-      query
+    ...compileAll(query, {
+      append: query
         .insertInto(spec.name)
         .values(Object.fromEntries(columns.map((name) => [name, slot(name)])))
         .onConflict((conflict) => conflict.doNothing()),
-    ),
-    find: compile(
-      query,
-      sql`select ${selected} from ${table} where ${dialect.isIn(sql.ref("id"), "text", slot("ids"))}`,
-    ),
+      find: sql`select ${selected} from ${table} where ${dialect.isIn(sql.ref("id"), "text", slot("ids"))}`,
+      forget: sql`delete from ${table} where time_us < ${slot("time_us")} and time_us <=
+        (select max(time_us) from (select time_us from ${table} order by time_us, id limit ${rowCount("limit")}) as oldest)`,
+    }),
     scan: (scanned) => {
       const { where, at, newestFirst } = scanned;
       return scan(`${where?.column ?? ""} ${at === undefined ? "" : levelOf(at)} ${newestFirst === true}`, scanned);
     },
-    forget: compile(
-      query,
-      sql`delete from ${table} where time_us < ${slot("time_us")} and time_us <=
-        (select max(time_us) from (select time_us from ${table} order by time_us, id limit ${rowCount("limit")}) as oldest)`,
-    ),
   };
 }

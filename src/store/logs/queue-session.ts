@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Dialect } from "../sql/dialect.ts";
 import { stored } from "../sql/indexed-column.ts";
-import { compile, memoize, rowCount, type Statement, slot, type Values } from "../sql/statement.ts";
+import { compile, compileAll, memoize, rowCount, type Statement, slot, type Values } from "../sql/statement.ts";
 import {
   columnsOfEntry,
   integer,
@@ -108,27 +108,17 @@ export function queueStatements(dialect: Dialect, name: string): QueueStatements
     compile(query, sql`select count(*) from (${scan({ states })}) as entries`),
   );
   return {
-    add: compile(
-      query,
-      sql`insert into ${table} (${partition}, id, state, time_us, due_us, expire_us, attempts, tried_us, result)
+    ...compileAll(query, {
+      add: sql`insert into ${table} (${partition}, id, state, time_us, due_us, expire_us, attempts, tried_us, result)
         select r.value ->> 0, r.value ->> 1, 0, ${integer(2)}, ${integer(2)}, ${integer(3)}, 0, 0, ''
         from ${dialect.elements(slot("entries"))} where true
         on conflict (${partition}, id) do nothing`,
-    ),
-    requeue: compile(
-      query,
-      sql`update ${table} as q set state = 0, due_us = ${slot("now_us")}, expire_us = ${slot("expire_us")}, attempts = 0
+      requeue: sql`update ${table} as q set state = 0, due_us = ${slot("now_us")}, expire_us = ${slot("expire_us")}, attempts = 0
         from ${dialect.elements(slot("keys"))} where ${partitionOf("q")} = r.value ->> 0 and q.id = r.value ->> 1`,
-    ),
-    removePending: compile(
-      query,
-      sql`delete from ${table} where (${partition}, id) in
+      removePending: sql`delete from ${table} where (${partition}, id) in
         (select ${partition}, id from ${table} where state = 0 and ${partition} = ${slot("partition")} order by due_us limit ${rowCount("limit")})`,
-    ),
-    find: compile(
-      query,
-      sql`select ${columnsOfEntry("q")} from ${table} as q where ${partitionOf("q")} = ${slot("partition")} and q.id = ${slot("id")}`,
-    ),
+      find: sql`select ${columnsOfEntry("q")} from ${table} as q where ${partitionOf("q")} = ${slot("partition")} and q.id = ${slot("id")}`,
+    }),
     scan: (scanned) => scans(`${scanned.states.join()} ${scanned.oldestFirst === true}`, scanned),
     count: (states) => counts(states.join(), states),
   };

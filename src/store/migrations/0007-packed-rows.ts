@@ -3,32 +3,9 @@
 import { sql } from "kysely";
 import type { Migration } from "../migration.ts";
 import type { Dialect } from "../sql/dialect.ts";
+import { unpackedTables } from "./first-tables.ts";
 
-const tables = [
-  "groups",
-  "identities",
-  "roles",
-  "role_bindings",
-  "repos",
-  "repo_readmes",
-  "tags",
-  "identity_providers",
-  "external_group_role_mappings",
-  "identity_provider_sign_ins",
-  "group_invites",
-  "account_associations",
-  "terms_acceptances",
-  "sessions",
-  "idempotent_answers",
-  "documents",
-  "vulnerability_metadata",
-  "advisories",
-  "artifacts",
-  "artifact_versions",
-  "images",
-  "image_packages",
-  "subscriptions",
-];
+const tables = Object.values(unpackedTables).flatMap((ofMigration) => Object.keys(ofMigration));
 
 /** The version of a row. In the table of the versions of artifacts, the column of that name has the artifact's. */
 const versionOf = (table: string) => (table === "artifact_versions" ? sql.lit(1) : sql.ref("version"));
@@ -44,7 +21,6 @@ const packed: Readonly<Record<Dialect["name"], (table: string) => ReturnType<typ
     || int4send(length(uid)) || convert_to(uid, 'UTF8') || body`,
 };
 
-/** 0007. */
 export const packedRows: Migration = {
   name: "0007-packed-rows",
   locks: "rewrites every row of every resource: reads and writes wait until it is done",

@@ -6,7 +6,6 @@
 import { sql } from "kysely";
 import type { Migration } from "../migration.ts";
 
-/** 0008. */
 export const keySources: Migration = {
   name: "0008-key-sources",
   locks: "rewrites identities and builds two indexes on them: reads and writes of identities wait",

@@ -8,7 +8,6 @@ const older = sql`select 1 from role_bindings as o
   where o.parent = b.parent and o.identity_uid = b.identity_uid and o.role_uid = b.role_uid
     and (o.create_time_us < b.create_time_us or (o.create_time_us = b.create_time_us and o.uid < b.uid))`;
 
-/** 0009. */
 export const uniqueRoleBindings: Migration = {
   name: "0009-unique-role-bindings",
   locks: "removes duplicate role bindings and builds an index on them: writes of role bindings wait",

@@ -16,7 +16,6 @@ function byDefault(rows: string, merged: string) {
   ];
 }
 
-/** 0010. */
 export const feeds: Migration = {
   name: "0010-feeds",
   locks: "copies documents and advisories to new tables: reads go on, imports wait",

@@ -12,7 +12,6 @@ const fields = { advisory_id: 2, artifact_name: 7 } as const;
 const columns = Object.keys(fields) as (keyof typeof fields)[];
 const batchSize = 500;
 
-/** 0011. */
 export const advisoryOrders: Migration = {
   name: "0011-advisory-orders",
   locks: "rewrites advisories and builds two indexes on them: reads and writes of advisories wait",

@@ -4,7 +4,6 @@ import { resourceTable } from "../sql/resource-table.ts";
 
 const columns = { digest: "text", scanner: "integer", scan_time_us: "integer" } as const;
 
-/** 0012. */
 export const vulnReports: Migration = {
   name: "0012-vuln-reports",
   locks: "creates tables, locks nothing",

@@ -2,7 +2,6 @@
 import type { Migration } from "../migration.ts";
 import { resourceTable } from "../sql/resource-table.ts";
 
-/** 0013. */
 export const provisioning: Migration = {
   name: "0013-provisioning",
   locks: "creates tables, locks nothing",

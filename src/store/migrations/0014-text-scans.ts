@@ -1,7 +1,6 @@
 /** Adds the indexes that have search texts, where the database uses them. */
 import type { Migration } from "../migration.ts";
 
-/** 0014. */
 export const textScans: Migration = {
   name: "0014-text-scans",
   locks: "builds indexes on search texts, on PostgreSQL: writes of advisories and artifacts wait",

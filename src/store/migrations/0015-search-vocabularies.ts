@@ -10,7 +10,6 @@ import { compile, rowCount, type SqlConnection, slot } from "../sql/statement.ts
 
 const batchSize = 500;
 
-/** 0015. */
 export const searchVocabularies: Migration = {
   name: "0015-search-vocabularies",
   locks: "rebuilds search indexes on SQLite if they are of the first version that had them, else changes nothing",

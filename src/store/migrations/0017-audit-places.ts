@@ -2,7 +2,6 @@
 import { placeIndexes } from "../logs/places.ts";
 import type { Migration } from "../migration.ts";
 
-/** 0017. */
 export const auditPlaces: Migration = {
   name: "0017-audit-places",
   locks: "builds six indexes on audit_log: calls that change something wait, for some seconds per million records",

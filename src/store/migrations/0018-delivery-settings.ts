@@ -4,7 +4,6 @@ import { partitionColumn } from "../logs/queue-entry.ts";
 import type { Migration } from "../migration.ts";
 import { resourceTable } from "../sql/resource-table.ts";
 
-/** 0018. */
 export const deliverySettings: Migration = {
   name: "0018-delivery-settings",
   locks:

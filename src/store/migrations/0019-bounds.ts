@@ -7,7 +7,6 @@ import type { Migration } from "../migration.ts";
 
 const byteCounted = ["repo_readmes", "scim_users", "scim_groups"];
 
-/** 0019. */
 export const bounds: Migration = {
   name: "0019-bounds",
   locks: "reads readmes and what SCIM has provisioned, and builds an index on group invites: writes of these wait",

@@ -1,12 +1,6 @@
 /** All migrations, in the order in which they run. */
 
 import type { Migration, Release } from "../migration.ts";
-import { foundation } from "./0001-foundation.ts";
-import { identityProviders } from "./0002-identity-providers.ts";
-import { invitesAssociationsTerms } from "./0003-invites-associations-terms.ts";
-import { sessionsAudit } from "./0004-sessions-audit.ts";
-import { advisoriesLibrariesImages } from "./0005-advisories-libraries-images.ts";
-import { delivery } from "./0006-delivery.ts";
 import { packedRows } from "./0007-packed-rows.ts";
 import { keySources } from "./0008-key-sources.ts";
 import { uniqueRoleBindings } from "./0009-unique-role-bindings.ts";
@@ -20,15 +14,11 @@ import { artifactVersionColumn } from "./0016-artifact-version-column.ts";
 import { auditPlaces } from "./0017-audit-places.ts";
 import { deliverySettings } from "./0018-delivery-settings.ts";
 import { bounds } from "./0019-bounds.ts";
+import { firstTables } from "./first-tables.ts";
 
 /** The migrations. A new one goes to the end. */
 const first: readonly Migration[] = [
-  foundation,
-  identityProviders,
-  invitesAssociationsTerms,
-  sessionsAudit,
-  advisoriesLibrariesImages,
-  delivery,
+  ...firstTables,
   packedRows,
   keySources,
   uniqueRoleBindings,

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { rootOf } from "../../uid.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type ColumnValue, isContent } from "../sql/indexed-column.ts";
-import { compile, derivedSlot, memoize, type Statement, slot } from "../sql/statement.ts";
+import { compile, compileAll, derivedSlot, memoize, type Statement, slot } from "../sql/statement.ts";
 import { baseColumns, type TableSpec } from "./row.ts";
 
 /** The statements on single rows. A slot has the name of its column. */
@@ -78,36 +78,28 @@ export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements
     return compile(query, sql`${sql.join(ofEach, sql` union all `)} limit 1`);
   });
   return {
-    get: compile(query, rows.where(atUid)),
-    has: compile(query, query.selectFrom(table.name).select(sql.lit(1).as("one")).where(atUid)),
-    getMany: compile(
-      query,
-      rows.where(sql<boolean>`${dialect.isIn(sql.ref("uid"), "text", slot("uids"))}${andRootOfUids(isDistributed)}`),
-    ),
-    hold: compile(query, sql`select 1 from ${name} where ${atUid} ${dialect.locks.hold}`),
-    getToChange: compile(query, sql`select ${all} from ${name} where ${atUid} ${dialect.locks.change}`),
-    getToRemove: compile(query, sql`select ${all} from ${name} where ${atUid} ${dialect.locks.removal}`),
-    lockRange: compile(
-      query,
-      sql`select 1 from ${name} where uid >= ${slot("lo")} and uid < ${slot("hi")}${andRoot("lo")} order by uid ${dialect.locks.removal}`,
-    ),
-    anyChild: (parents) => anyChild(String(parents), parents),
-    child: (column, isBelow) => child(`${column} ${isBelow}`, { column, isBelow }),
-    insert: compile(
-      query,
-      query
+    ...compileAll(query, {
+      get: rows.where(atUid),
+      has: query.selectFrom(table.name).select(sql.lit(1).as("one")).where(atUid),
+      getMany: rows.where(
+        sql<boolean>`${dialect.isIn(sql.ref("uid"), "text", slot("uids"))}${andRootOfUids(isDistributed)}`,
+      ),
+      hold: sql`select 1 from ${name} where ${atUid} ${dialect.locks.hold}`,
+      getToChange: sql`select ${all} from ${name} where ${atUid} ${dialect.locks.change}`,
+      getToRemove: sql`select ${all} from ${name} where ${atUid} ${dialect.locks.removal}`,
+      lockRange: sql`select 1 from ${name} where uid >= ${slot("lo")} and uid < ${slot("hi")}${andRoot("lo")} order by uid ${dialect.locks.removal}`,
+      insert: query
         .insertInto(table.name)
         .values({ ...assign([...baseColumns, ...columns]), ...(isDistributed && { root: root("uid") }) }),
-    ),
-    update: compile(
-      query,
-      query
+      update: query
         .updateTable(table.name)
         .set(assign(["version", "update_time_us", "packed", ...columns]))
         .where(atUid)
         .where("version", "=", slot("read_version")),
-    ),
-    remove: compile(query, query.deleteFrom(table.name).where(atUid).returning(read)),
+      remove: query.deleteFrom(table.name).where(atUid).returning(read),
+    }),
+    anyChild: (parents) => anyChild(String(parents), parents),
+    child: (column, isBelow) => child(`${column} ${isBelow}`, { column, isBelow }),
     setColumns: (names) => setColumns(names.join(" "), names),
     indexes: maintainedIndexes(dialect, table),
   };

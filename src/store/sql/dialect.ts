@@ -1,7 +1,7 @@
 /** The SQL expressions that differ between databases. All other SQL is the same text for every database. */
 
 import { type DialectAdapter, DummyDriver, type Expression, Kysely, type QueryCompiler, type RawBuilder } from "kysely";
-import type { ColumnValue, ContentType, ScalarType } from "./indexed-column.ts";
+import type { ColumnType, ColumnValue, ContentType, ScalarType } from "./indexed-column.ts";
 import type { ContentOperator } from "./operators.ts";
 import type { SqlConnection } from "./statement.ts";
 
@@ -75,31 +75,8 @@ export interface IndexMaintenance {
   documentOf(uid: string, value: ColumnValue): string;
 }
 
-/** The expressions in which databases differ. */
-export interface Dialect {
-  readonly name: string;
-  /** Builds and compiles queries. It cannot run them. */
-  readonly query: QueryBuilder;
-  readonly types: {
-    readonly text: RawBuilder<unknown>;
-    readonly integer: RawBuilder<unknown>;
-    readonly texts: RawBuilder<unknown>;
-    readonly search: RawBuilder<unknown>;
-    readonly bytes: RawBuilder<unknown>;
-  };
-  /**
-   * A condition that is true, and fails the statement once it has been stopped. Absent where the database can stop any
-   * statement.
-   */
-  readonly goesOn?: RawBuilder<boolean>;
-  /** The column's value as an expression that no index serves. */
-  plain(column: Expression<unknown>, type: ScalarType): RawBuilder<unknown>;
-  /** A FROM item `r` with a column `value`: the elements of a JSON array. */
-  elements(json: Expression<unknown>): RawBuilder<unknown>;
-  /** A FROM item `r` with a column `value`: the elements of a JSON array of strings, as text. */
-  texts(json: Expression<unknown>): RawBuilder<unknown>;
-  /** Whether a column is among the elements of a JSON array of its type. */
-  isIn(column: Expression<unknown>, type: ScalarType, json: Expression<unknown>): RawBuilder<boolean>;
+/** The expressions for content columns. */
+export interface ContentDialect {
   /** Whether a row meets a condition, checked on the row itself. */
   holds(at: ContentColumn, content: Content): RawBuilder<boolean>;
   /** The rows that the index finds, each once. */
@@ -111,11 +88,6 @@ export interface Dialect {
   found(lookup: Lookup): RawBuilder<unknown>;
   /** Whether the index of a type has no false positives and knows the scopes of its rows. */
   knowsScope(type: ContentType): boolean;
-  /**
-   * Whether children that meet a condition are also limited by the range of their uids. The planner may find them by an
-   * index of the condition alone, which ends with the uid.
-   */
-  readonly boundsChildren: boolean;
   /**
    * Indexes that have a search text beside the uid and the parent, in the order of uids: they show that a row does not
    * have a text without reading it. Absent where no index can have long texts.
@@ -134,6 +106,32 @@ export interface Dialect {
    * is needed.
    */
   readonly rowKey: string | undefined;
+}
+
+/** The expressions in which databases differ. */
+export interface Dialect extends ContentDialect {
+  readonly name: string;
+  /** Builds and compiles queries. It cannot run them. */
+  readonly query: QueryBuilder;
+  readonly types: Readonly<Record<ColumnType | "bytes", RawBuilder<unknown>>>;
+  /**
+   * A condition that is true, and fails the statement once it has been stopped. Absent where the database can stop any
+   * statement.
+   */
+  readonly goesOn?: RawBuilder<boolean>;
+  /** The column's value as an expression that no index serves. */
+  plain(column: Expression<unknown>, type: ScalarType): RawBuilder<unknown>;
+  /** A FROM item `r` with a column `value`: the elements of a JSON array. */
+  elements(json: Expression<unknown>): RawBuilder<unknown>;
+  /** A FROM item `r` with a column `value`: the elements of a JSON array of strings, as text. */
+  texts(json: Expression<unknown>): RawBuilder<unknown>;
+  /** Whether a column is among the elements of a JSON array of its type. */
+  isIn(column: Expression<unknown>, type: ScalarType, json: Expression<unknown>): RawBuilder<boolean>;
+  /**
+   * Whether children that meet a condition are also limited by the range of their uids. The planner may find them by an
+   * index of the condition alone, which ends with the uid.
+   */
+  readonly boundsChildren: boolean;
   /**
    * Whether the rows of a table are distributed by their roots. It then has a column `root`, which every statement with
    * a scope names. Statements without one read all shards.

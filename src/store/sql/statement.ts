@@ -74,6 +74,18 @@ export function compile(
   return { text, slots: names, ...(derived.some((derive) => derive !== undefined) && { derived }) };
 }
 
+/** What can be compiled: SQL, or a query of the builder. */
+type Query = Parameters<typeof compile>[1];
+
+/** Compiles several queries by name. */
+export function compileAll<N extends string>(
+  builder: QueryExecutorProvider,
+  queries: Readonly<Record<N, Query>>,
+): Record<N, Statement> {
+  const compiled = Object.entries<Query>(queries).map(([name, query]) => [name, compile(builder, query)]);
+  return Object.fromEntries(compiled);
+}
+
 /** The parameters of a statement, in order. */
 export function parametersOf({ slots, derived }: Statement, values: Values): unknown[] {
   if (derived === undefined) return slots.map((name) => values[name]);

@@ -1,16 +1,8 @@
 /** The service that explains who can do what, and why. */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import {
-  AccessService,
-  type ExplainRequest,
-  type ListAccessRequest,
-  ListAccessResponseSchema,
-} from "../../../../gen/platform/access/v1/access_pb.ts";
-import type { Capability } from "../../../../gen/platform/capabilities/capabilities_pb.ts";
-import { authorityOf, capabilitiesByName } from "../../../auth/index.ts";
-import { suggestion } from "../../../did-you-mean.ts";
-import { invalid } from "../../../errors.ts";
+import { AccessService, ListAccessResponseSchema } from "../../../../gen/platform/access/v1/access_pb.ts";
+import { authorityOf } from "../../../auth/index.ts";
 import {
   commonSortNames,
   databaseOf,
@@ -20,20 +12,20 @@ import {
   requireResource,
 } from "../../../resource/index.ts";
 import { rootOf } from "../../../uid.ts";
-import { shorten } from "../../../violations.ts";
 import { groups } from "../groups.ts";
+import { capabilityOf } from "../roles.ts";
 import { explainAccess } from "./explain.ts";
 import type { Reader } from "./found-grants.ts";
 import { countAccess, listAccess } from "./list.ts";
 
 export const accessService = implement(AccessService, [], {
-  async explain({ scope, identity, capability }: ExplainRequest, context) {
-    const question = { scope, identity, capability: capabilityOf(capability) };
+  async explain({ scope, identity, capability }, context) {
+    const question = { scope, identity, capability: capabilityOf("capability", capability) };
     await requireResource(groups, rootOf(scope), context);
     return explainAccess(databaseOf(context), readerOf(context), question);
   },
 
-  async listAccess(request: ListAccessRequest, context) {
+  async listAccess(request, context) {
     const { query, order, after, pageSize, tokenAfter } = openList(inTurn, request, context);
     const { scope, identity } = query;
     await requireResource(groups, rootOf(scope), context);
@@ -57,17 +49,4 @@ const inTurn = { sortNames: commonSortNames, defaultOrder: [] };
 function readerOf(context: HandlerContext): Reader {
   const { issuerUrl, nowMs } = environmentOf(context);
   return { grants: authorityOf(context).grants, issuerUrl, nowMs };
-}
-
-/** Errors: INVALID_ARGUMENT. */
-function capabilityOf(name: string): Capability {
-  const capability = capabilitiesByName.get(name);
-  if (capability === undefined) {
-    const near = suggestion(name, capabilitiesByName.keys());
-    throw invalid({
-      field: "capability",
-      description: `no capability is named ${JSON.stringify(shorten(name))}${near}`,
-    });
-  }
-  return capability;
 }

@@ -19,10 +19,11 @@ import { ancestorsOf, covers, parentOf } from "../../../uid.ts";
 import { counted } from "../../../violations.ts";
 import { capabilitiesOf, readGrants, scopeOfBinding } from "../auth/grants.ts";
 import { isActive } from "../auth/identity-source.ts";
-import { administratorRole, administratorRoleUid, builtInRoles } from "../built-in-roles.ts";
+import { isAdministrator } from "../bootstrap.ts";
+import { administratorRole, builtInRoles } from "../built-in-roles.ts";
 import { externalGroupRoleMappings } from "../external-group-role-mappings.ts";
 import { identities } from "../identities.ts";
-import { signIns, signInUid } from "../provisioning/sign-ins.ts";
+import { withoutSignIn } from "../provisioning/sign-ins.ts";
 import { roleBindings } from "../role-bindings.ts";
 import { roles } from "../roles.ts";
 import {
@@ -61,13 +62,16 @@ export async function explainAccess(
     identify(session, reader, identity),
     providersOf(session, reader, identity, scope),
   ]);
-  const facts = { ...identified, providers, mappings: await mappingsOf(session, providers) };
-  const [verdict, { covering, below }] = await Promise.all([
+  const [mappings, unknown] = await Promise.all([
+    mappingsOf(session, providers),
+    withoutSignIn(session, providers, identity),
+  ]);
+  const facts = { ...identified, providers, mappings, firsts: grantsOfDefaultRoles(unknown, identity) };
+  const [verdict, { giving, lacking, below }] = await Promise.all([
     verdictOn(session, question, facts),
     findGrants(session, reader, question, facts),
   ]);
-  const grants = covering.filter((grant) => gives(grant, capability)).sort((a, b) => b.scope.length - a.scope.length);
-  const lacking = covering.filter((grant) => !gives(grant, capability));
+  const grants = giving.toSorted((a, b) => b.scope.length - a.scope.length);
   const others = [...lacking.slice(0, maxListed), ...below.slice(0, maxListed)];
   const path = [...ancestorsOf(scope), scope];
   const [ofIdentity, ofGroups, allowing, otherGrants, bindable] = await Promise.all([
@@ -107,25 +111,19 @@ async function identify(
   return { standing: (await isActive(session, row, reader.issuerUrl)) ? "active" : "inactive", row };
 }
 
-function isAdministrator(session: ReadSession, identity: string): Promise<boolean> {
-  const where = [
-    { column: "identity_uid", equals: identity },
-    { column: "role_uid", equals: administratorRoleUid },
-  ];
-  return session.exists(roleBindings.table, { where });
-}
-
 interface Facts {
   readonly standing: Standing;
   readonly row: Row | undefined;
   readonly providers: readonly Row[];
   readonly mappings: readonly Row[];
+  /** What first sign-ins would grant. */
+  readonly firsts: readonly FoundGrant[];
 }
 
 async function verdictOn(
   session: ReadSession,
   { identity, capability, scope }: Question,
-  { standing, row, providers, mappings }: Facts,
+  { standing, row, providers, mappings, firsts }: Facts,
 ): Promise<Verdict> {
   const isHeld = (grants: readonly Grant[]) => holds(grants, scope, [capability]);
   const isUser = parentOf(identity) === "";
@@ -139,44 +137,41 @@ async function verdictOn(
     mappings.filter(({ parent }) => parent === provider.uid).map(({ columns }) => String(columns.external_group_id));
   const signedIn = providers.map((provider) => ({ uid: provider.uid, externalGroups: groupsOf(provider) }));
   const most = await readGrants(session, { ...caller, providers: signedIn });
-  const firsts = await grantsOfDefaultRoles(session, await withoutSignIn(session, providers, identity), identity);
-  return isHeld([...most, ...firsts]) ? Verdict.CONDITIONAL : Verdict.DENIED;
+  const sets = await capabilitySets(session, firsts);
+  const granted = firsts.map(({ scope, role }) => ({ scope, capabilities: sets.get(role) ?? new Set(), identity }));
+  return isHeld([...most, ...granted]) ? Verdict.CONDITIONAL : Verdict.DENIED;
 }
 
-/** The grants of the identity that cover the scope, and those below it that have the capability. */
+/** The grants of the identity that cover the scope, with and without the capability, and those below that have it. */
 async function findGrants(
   session: ReadSession,
   reader: Reader,
   { identity, capability, scope }: Question,
-  { providers, mappings }: Facts,
-): Promise<{ readonly covering: readonly FoundGrant[]; readonly below: readonly FoundGrant[] }> {
+  { mappings, firsts }: Facts,
+): Promise<Record<"giving" | "lacking" | "below", readonly FoundGrant[]>> {
   const where = [{ column: "identity_uid", equals: identity }];
   const bindings = await session.list(roleBindings.table, { where, ...all });
   const isCovering = (binding: Row) => covers(scopeOfBinding(binding), scope);
   const inside = bindings.filter((binding) => !isCovering(binding) && covers(scope, binding.parent));
-  const [above, below, first, mapped] = await Promise.all([
+  const [above, below] = await Promise.all([
     grantsOfBindings(session, reader, bindings.filter(isCovering)),
     grantsOfBindings(session, reader, inside),
-    grantsOfDefaultRoles(session, await withoutSignIn(session, providers, identity), identity),
-    grantsOfMappings(session, mappings, identity),
   ]);
+  const covering = [...above, ...firsts, ...grantsOfMappings(mappings, identity)];
+  const sets = await capabilitySets(session, [...covering, ...below]);
+  const gives = ({ state, role }: FoundGrant) =>
+    state !== GrantState.INEFFECTIVE && sets.get(role)?.has(capability) === true;
   return {
-    covering: [...above, ...first, ...mapped],
-    below: below.filter((grant) => gives(grant, capability)),
+    giving: covering.filter(gives),
+    lacking: covering.filter((grant) => !gives(grant)),
+    below: below.filter(gives),
   };
 }
 
-function gives({ state, capabilities }: FoundGrant, capability: Capability): boolean {
-  return state !== GrantState.INEFFECTIVE && capabilities.has(capability);
-}
-
-/** Those of the providers that have not signed the user in. */
-async function withoutSignIn(session: ReadSession, providers: readonly Row[], user: string): Promise<Row[]> {
-  const known = await session.getMany(
-    signIns,
-    providers.map(({ uid }) => signInUid(uid, user)),
-  );
-  return providers.filter(({ uid }) => !known.has(signInUid(uid, user)));
+/** The capabilities of the roles of grants, by uid. */
+async function capabilitySets(session: ReadSession, grants: readonly FoundGrant[]) {
+  const rows = await session.getMany(roles.table, [...new Set(grants.map(({ role }) => role))]);
+  return new Map([...rows].map(([uid, row]) => [uid, capabilitiesOf(row)]));
 }
 
 async function mappingsOf(session: ReadSession, providers: readonly Row[]): Promise<Row[]> {

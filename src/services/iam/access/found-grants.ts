@@ -7,12 +7,11 @@
  */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { GrantSource, GrantState } from "../../../../gen/platform/access/v1/access_pb.ts";
-import type { Capability } from "../../../../gen/platform/capabilities/capabilities_pb.ts";
 import { capabilityNamed, type Grant, holds } from "../../../auth/index.ts";
 import { messageOf } from "../../../resource/index.ts";
 import type { ReadSession, Row } from "../../../store/index.ts";
 import { parentOf, rootOf } from "../../../uid.ts";
-import { capabilitiesOf, organisationsWithProvider, scopeOfBinding, withheldOf } from "../auth/grants.ts";
+import { organisationsWithProvider, scopeOfBinding, withheldOf } from "../auth/grants.ts";
 import { isActive } from "../auth/identity-source.ts";
 import { administratorRoleUid } from "../built-in-roles.ts";
 import { groupInvites } from "../group-invites.ts";
@@ -41,7 +40,6 @@ export interface FoundGrant {
   readonly role: string;
   /** Where it counts: the uid of a group; "" is the whole platform. */
   readonly scope: string;
-  readonly capabilities: ReadonlySet<Capability>;
   readonly binding?: string;
   readonly provider?: string;
   readonly mapping?: Row;
@@ -49,7 +47,6 @@ export interface FoundGrant {
 }
 
 const readingIdentities = [capabilityNamed("identity.list")];
-const nothing: ReadonlySet<Capability> = new Set();
 
 /** Whether a reader may get an identity. */
 export function mayGetIdentity({ grants }: Reader, uid: string): boolean {
@@ -96,7 +93,6 @@ export async function grantsOfBindings(
       identity,
       role,
       scope: scopeOfBinding(binding),
-      capabilities: row === undefined ? nothing : capabilitiesOf(row),
       binding: binding.uid,
       ...(provider !== undefined && { provider }),
     };
@@ -163,12 +159,7 @@ async function defaultRoleProviders(session: ReadSession, bindings: readonly Row
 }
 
 /** The bindings that first sign-ins through identity providers will make. `user`: that of one user; "" of anybody. */
-export async function grantsOfDefaultRoles(
-  session: ReadSession,
-  providers: readonly Row[],
-  user: string,
-): Promise<FoundGrant[]> {
-  const roleRows = await session.getMany(roles.table, uids(providers, "default_role"));
+export function grantsOfDefaultRoles(providers: readonly Row[], user: string): FoundGrant[] {
   return providers.map((provider) => ({
     source: GrantSource.DEFAULT_ROLE,
     ...conditional(
@@ -179,18 +170,12 @@ export async function grantsOfDefaultRoles(
     identity: user,
     role: columnOf(provider, "default_role"),
     scope: provider.parent,
-    capabilities: setOf(roleRows, columnOf(provider, "default_role")),
     provider: provider.uid,
   }));
 }
 
 /** The grants of external group role mappings. `user`: to one user; "" to anybody. */
-export async function grantsOfMappings(
-  session: ReadSession,
-  mappings: readonly Row[],
-  user: string,
-): Promise<FoundGrant[]> {
-  const roleRows = await session.getMany(roles.table, uids(mappings, "role_uid"));
+export function grantsOfMappings(mappings: readonly Row[], user: string): FoundGrant[] {
   return mappings.map((mapping) => ({
     source: GrantSource.GROUP_MAPPING,
     ...conditional(
@@ -201,21 +186,15 @@ export async function grantsOfMappings(
     identity: user,
     role: columnOf(mapping, "role_uid"),
     scope: rootOf(mapping.parent),
-    capabilities: setOf(roleRows, columnOf(mapping, "role_uid")),
     provider: mapping.parent,
     mapping,
   }));
 }
 
 /** The grants that group invites promise. */
-export async function grantsOfInvites(
-  session: ReadSession,
-  { nowMs }: Reader,
-  invites: readonly Row[],
-): Promise<FoundGrant[]> {
-  const messages = invites.map((row) => messageOf(groupInvites, row));
-  const roleRows = await session.getMany(roles.table, [...new Set(messages.map(({ roleUid }) => roleUid))]);
-  return messages.map(({ roleUid, expirationTime, email }, i): FoundGrant => {
+export function grantsOfInvites({ nowMs }: Reader, invites: readonly Row[]): FoundGrant[] {
+  return invites.map((invite): FoundGrant => {
+    const { roleUid, expirationTime, email } = messageOf(groupInvites, invite);
     const isExpired = expirationTime === undefined || timestampMs(expirationTime) <= nowMs;
     const invitee = email === "" ? "who has its code" : "with its code and e-mail address";
     return {
@@ -225,9 +204,8 @@ export async function grantsOfInvites(
         : { state: GrantState.PENDING, condition: `somebody ${invitee} accepts the invite` }),
       identity: "",
       role: roleUid,
-      scope: invites[i]!.parent,
-      capabilities: setOf(roleRows, roleUid),
-      invite: invites[i]!,
+      scope: invite.parent,
+      invite,
     };
   });
 }
@@ -238,11 +216,6 @@ function conditional(condition: string) {
 
 function ineffective(condition: string) {
   return { state: GrantState.INEFFECTIVE, condition };
-}
-
-function setOf(roleRows: ReadonlyMap<string, Row>, uid: string): ReadonlySet<Capability> {
-  const role = roleRows.get(uid);
-  return role === undefined ? nothing : capabilitiesOf(role);
 }
 
 function uids(rows: readonly Row[], column: string): string[] {

@@ -3,6 +3,7 @@
  * page costs the same wherever it is.
  */
 import type { Grant } from "../../../../gen/platform/access/v1/access_pb.ts";
+import type { Awaitable } from "../../../awaitable.ts";
 import {
   batchFor,
   columnValue,
@@ -23,7 +24,7 @@ import { externalGroupRoleMappings } from "../external-group-role-mappings.ts";
 import { groupInvites } from "../group-invites.ts";
 import { identities } from "../identities.ts";
 import { identityProviders } from "../identity-providers.ts";
-import { signIns, signInUid } from "../provisioning/sign-ins.ts";
+import { withoutSignIn } from "../provisioning/sign-ins.ts";
 import { roleBindings } from "../role-bindings.ts";
 import {
   type FoundGrant,
@@ -50,7 +51,7 @@ interface Part {
   /** The column of the order, before the uid. By default the uid alone. */
   readonly column?: string;
   /** The grant of each row. */
-  find(rows: readonly Row[]): Promise<FoundGrant[]>;
+  find(rows: readonly Row[]): Awaitable<FoundGrant[]>;
 }
 
 /** A page of the list. */
@@ -187,18 +188,18 @@ function partsOfScope(session: ReadSession, reader: Reader, scope: string): read
     {
       table: identityProviders.table,
       selection: { parent: root },
-      find: (rows) => grantsOfDefaultRoles(session, rows, ""),
+      find: (rows) => grantsOfDefaultRoles(rows, ""),
     },
     {
       table: externalGroupRoleMappings.table,
       selection: { within: [{ root, self: false }] },
-      find: (rows) => grantsOfMappings(session, rows, ""),
+      find: (rows) => grantsOfMappings(rows, ""),
     },
     ...path.map(
       (parent): Part => ({
         table: groupInvites.table,
         selection: { parent },
-        find: (rows) => grantsOfInvites(session, reader, rows),
+        find: (rows) => grantsOfInvites(reader, rows),
       }),
     ),
   ];
@@ -237,20 +238,17 @@ async function promisesToUser(
   const providers = await providersOf(session, reader, user, scope);
   if (providers.length === 0) return [];
   const uids = providers.map(({ uid }) => uid);
-  const signedIn = await session.getMany(
-    signIns,
-    uids.map((uid) => signInUid(uid, user)),
-  );
+  const others = await withoutSignIn(session, providers, user);
   return [
     {
       table: identityProviders.table,
-      selection: { uids: uids.filter((uid) => !signedIn.has(signInUid(uid, user))) },
-      find: (rows) => grantsOfDefaultRoles(session, rows, user),
+      selection: { uids: others.map(({ uid }) => uid) },
+      find: (rows) => grantsOfDefaultRoles(rows, user),
     },
     {
       table: externalGroupRoleMappings.table,
       selection: { within: uids.map((root) => ({ root, self: false })) },
-      find: (rows) => grantsOfMappings(session, rows, user),
+      find: (rows) => grantsOfMappings(rows, user),
     },
   ];
 }

@@ -5,7 +5,7 @@
 import type { Database, Row, WriteSession } from "../../../store/index.ts";
 import { identities } from "../identities.ts";
 import { usersTable } from "../provisioning/directory.ts";
-import { signIns, signInUid } from "../provisioning/sign-ins.ts";
+import { signIns, signInsOf } from "../provisioning/sign-ins.ts";
 import { roleBindings } from "../role-bindings.ts";
 
 /** A user that is an entry of a directory alone from now on. */
@@ -49,15 +49,10 @@ async function separate(session: WriteSession, entry: Row): Promise<SeparatedUse
   const user = await session.get(identities.table, identity);
   const isUsed = user === undefined || Number(user.columns.last_seen_us) > user.createTimeUs;
   if (isUsed) return undefined;
-  const ofDirectories: string[] = [];
-  const where = [{ column: "identity", equals: identity }];
-  for (const { parent } of await session.list(usersTable, { where, limit: Number.MAX_SAFE_INTEGER }))
-    ofDirectories.push(parent);
+  const entries = { where: [{ column: "identity", equals: identity }], limit: Number.MAX_SAFE_INTEGER };
+  const ofDirectories = (await session.list(usersTable, entries)).map(({ parent }) => parent);
   // The directory that made the identity signed it in when it did.
-  const made = await session.getMany(
-    signIns,
-    ofDirectories.map((provider) => signInUid(provider, identity)),
-  );
+  const made = await signInsOf(session, ofDirectories, identity);
   if (![...made.values()].some(({ createTimeUs }) => createTimeUs === user.createTimeUs)) return undefined;
   for (const { uid } of made.values()) await session.remove(signIns, uid);
   await session.remove(identities.table, identity);

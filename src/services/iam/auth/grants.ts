@@ -10,6 +10,7 @@
  */
 import type { Capability } from "../../../../gen/platform/capabilities/capabilities_pb.ts";
 import { type Caller, capabilities, type Grant, type GrantSource, type ProviderSignIn } from "../../../auth/index.ts";
+import { LruMap } from "../../../lru-map.ts";
 import { messageOf } from "../../../resource/index.ts";
 import type { ReadSession, Row } from "../../../store/index.ts";
 import { covers, parentOf, rootOf } from "../../../uid.ts";
@@ -149,14 +150,11 @@ export function capabilitiesOf(role: Row): ReadonlySet<Capability> {
 
 /** The capability sets of roles, decoded once per version of a row. */
 function cacheSets(): (role: Row) => ReadonlySet<Capability> {
-  const cache = new Map<string, { etag: string; set: ReadonlySet<Capability> }>();
+  const cache = new LruMap<string, ReadonlySet<Capability>>(10_000);
   return (role) => {
-    const etag = `${role.createTimeUs}-${role.version}`;
-    const known = cache.get(role.uid);
-    if (known?.etag === etag) return known.set;
-    const set = capabilitiesOf(role);
-    if (cache.size >= 10_000) cache.clear();
-    cache.set(role.uid, { etag, set });
+    const key = `${role.uid} ${role.createTimeUs}-${role.version}`;
+    const set = cache.get(key) ?? capabilitiesOf(role);
+    cache.set(key, set);
     return set;
   };
 }

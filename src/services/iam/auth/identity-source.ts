@@ -6,6 +6,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Identity } from "../../../../gen/platform/iam/v2/identities_pb.ts";
 import { type IdentitySource, type MatchRule, originOfIssuer } from "../../../auth/index.ts";
 import type { Awaitable } from "../../../awaitable.ts";
+import { LruMap } from "../../../lru-map.ts";
 import { messageOf } from "../../../resource/index.ts";
 import type { Database, ReadSession, Row } from "../../../store/index.ts";
 import { rootOf } from "../../../uid.ts";
@@ -42,7 +43,7 @@ export function identitySource({
   now,
   report,
 }: IdentitySourceOptions): IdentitySource & IdentityUses {
-  const lastSeenMs = new Map<string, number>();
+  const lastSeenMs = new LruMap<string, number>(10_000);
 
   return {
     async keySources(issuer, subject) {
@@ -86,12 +87,7 @@ export function identitySource({
     seen(uid) {
       const nowMs = now();
       if (nowMs - (lastSeenMs.get(uid) ?? 0) < seenPrecisionMs) return;
-      lastSeenMs.delete(uid);
       lastSeenMs.set(uid, nowMs);
-      for (const oldest of lastSeenMs.keys()) {
-        if (lastSeenMs.size <= 10_000) break;
-        lastSeenMs.delete(oldest);
-      }
       database
         .transact(async (session) => {
           const row = await session.get(identities.table, uid);

@@ -5,13 +5,10 @@
  * alternative, the sequential scan, is disabled as well.
  */
 import { type Expression, type RawBuilder, sql } from "kysely";
-import type { Content, ContentColumn, Dialect, Found, Lookup } from "../../sql/dialect.ts";
+import type { Content, ContentColumn, ContentDialect, Found, Lookup } from "../../sql/dialect.ts";
 
 /** The dialect's part for content columns. An expression over a column has the column's value and no index. */
-export const postgresContent: Pick<
-  Dialect,
-  "rowKey" | "holds" | "finds" | "found" | "knowsScope" | "partsOf" | "contentIndex" | "indexMaintenance"
-> = {
+export const postgresContent: ContentDialect = {
   rowKey: undefined,
   holds: (at, content) => {
     const held = columnOf(at);

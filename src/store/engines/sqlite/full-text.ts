@@ -17,6 +17,7 @@ import { parentOf } from "../../../uid.ts";
 import type {
   Content,
   ContentColumn,
+  ContentDialect,
   ContentIndexing,
   Dialect,
   IndexMaintenance,
@@ -30,19 +31,7 @@ import { ancestorsWithRoot } from "../../sql/subtree.ts";
 const rowKey = "row_id";
 
 /** The dialect's part for content columns. */
-export const sqliteContent: Pick<
-  Dialect,
-  | "rowKey"
-  | "holds"
-  | "finds"
-  | "found"
-  | "knowsScope"
-  | "textScans"
-  | "partsOf"
-  | "contentIndex"
-  | "indexMaintenance"
-  | "maintainedIndexes"
-> = {
+export const sqliteContent: ContentDialect = {
   rowKey,
   holds,
   finds(lookup) {
