@@ -1,63 +1,48 @@
-/** Metrics in the Prometheus format, by way of OpenTelemetry's data model. */
-import type { MetricData, ResourceMetrics } from "@opentelemetry/sdk-metrics";
-import type { Metric, Series } from "./registry.ts";
+/** Metrics in the text format of Prometheus: https://prometheus.io/docs/instrumenting/exposition_formats/ */
+import type { Labels, Metric, Series } from "./registry.ts";
 
-/** Formats them. Loads the libraries on first use. */
-export async function formatMetrics(metrics: readonly Metric[]): Promise<string> {
-  const [{ PrometheusSerializer }, { AggregationTemporality, DataPointType }, { ValueType }] = await Promise.all([
-    import("@opentelemetry/exporter-prometheus"),
-    import("@opentelemetry/sdk-metrics"),
-    import("@opentelemetry/api"),
-  ]);
-
-  const dataOf = ({ name, kind, description, unit, boundaries = [], series }: Metric): MetricData => {
-    const common = {
-      descriptor: { name: prometheusName(name, unit, kind), description, unit: "", valueType: ValueType.DOUBLE },
-      aggregationTemporality: AggregationTemporality.CUMULATIVE,
-    };
-    if (kind === "histogram")
-      return {
-        ...common,
-        dataPointType: DataPointType.HISTOGRAM,
-        dataPoints: series.map((one) => ({ ...pointOf(one), value: histogramOf(one, boundaries) })),
-      };
-    const dataPoints = series.map((one) => ({ ...pointOf(one), value: one.value as number }));
-    return kind === "gauge"
-      ? { ...common, dataPointType: DataPointType.GAUGE, dataPoints }
-      : { ...common, dataPointType: DataPointType.SUM, isMonotonic: kind === "counter", dataPoints };
-  };
-
-  const serializer = new PrometheusSerializer(undefined, false, undefined, true, true);
-  return serializer.serialize({
-    resource: { attributes: {} } as ResourceMetrics["resource"], // nothing else of it is read
-    scopeMetrics: [{ scope: { name: "platform" }, metrics: metrics.map(dataOf) }],
+/** Formats them. */
+export function formatMetrics(metrics: readonly Metric[]): string {
+  const lines = metrics.flatMap((metric) => {
+    const name = prometheusName(metric);
+    const type = metric.kind === "upDownCounter" ? "gauge" : metric.kind;
+    const series = metric.series.flatMap((one) => linesOf(name, one, metric.boundaries));
+    return [`# HELP ${name} ${escaped(metric.description)}`, `# TYPE ${name} ${type}`, ...series];
   });
+  return `${lines.join("\n")}\n`;
 }
 
-/** No time is written: the scrape has one. */
-const never: [number, number] = [0, 0];
-
-function pointOf({ labels }: Series) {
-  return { startTime: never, endTime: never, attributes: labels };
+function linesOf(name: string, { labels, value }: Series, boundaries: readonly number[] = []): string[] {
+  if (typeof value === "number") return [lineOf(name, labels, value)];
+  let count = 0;
+  const buckets = value.counts.map((more, i) => {
+    count += more;
+    return lineOf(`${name}_bucket`, { ...labels, le: String(boundaries[i] ?? "+Inf") }, count);
+  });
+  return [lineOf(`${name}_count`, labels, count), lineOf(`${name}_sum`, labels, value.sum), ...buckets];
 }
 
-function histogramOf({ value }: Series, boundaries: readonly number[]) {
-  if (typeof value === "number") throw new Error("a histogram has no single value");
-  const counts = [...value.counts];
-  return {
-    buckets: { boundaries: [...boundaries], counts },
-    sum: value.sum,
-    count: counts.reduce((sum, count) => sum + count, 0),
-  };
+function lineOf(name: string, labels: Labels, value: number): string {
+  const pairs = Object.entries(labels).map(
+    ([label, text]) => `${underscored(label)}="${escaped(text).replaceAll('"', '\\"')}"`,
+  );
+  return pairs.length === 0 ? `${name} ${value}` : `${name}{${pairs.join(",")}} ${value}`;
 }
 
-const suffixes: Readonly<Record<string, string>> = { s: "seconds", By: "bytes" };
+function escaped(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+}
 
-/**
- * The name with its unit, as OpenTelemetry's conventions for Prometheus say, which the exporter leaves out:
- * `rpc.server.call.duration.seconds`. The serializer replaces the points, and adds `_total` to counters.
- */
-export function prometheusName(name: string, unit: string | undefined, kind: Metric["kind"]): string {
-  const suffix = unit === "1" && kind === "gauge" ? "ratio" : suffixes[unit ?? ""];
-  return suffix === undefined || name.endsWith(suffix) ? name : `${name}.${suffix}`;
+function underscored(name: string): string {
+  return name.replace(/\W+/g, "_");
+}
+
+const units: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes", "1": "_ratio" };
+
+/** As OpenTelemetry's conventions for Prometheus say: `rpc_server_call_duration_seconds`, and `_total` for a counter. */
+function prometheusName({ name, unit = "", kind }: Metric): string {
+  const bare = underscored(name);
+  const suffix = units[unit] ?? "";
+  const named = bare.endsWith(suffix) ? bare : bare + suffix;
+  return kind === "counter" ? `${named}_total` : named;
 }

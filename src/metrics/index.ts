@@ -7,8 +7,8 @@
  *
  * Promises: measuring a call allocates nothing ({@link CallMetrics}). However tenants use the server, there are at most
  * 2,000 series ({@link SeriesLimit}); no label has a value that a tenant chose, except uids of subscriptions, of which
- * there are few. The libraries of OpenTelemetry are loaded by {@link formatMetrics}, in the thread or process that
- * answers a scrape, not in one that serves calls.
+ * there are few. {@link formatMetrics} is called in the thread or process that answers a scrape, not in one that serves
+ * calls.
  */
 export { CallMetrics } from "./calls.ts";
 export { formatMetrics } from "./format.ts";
