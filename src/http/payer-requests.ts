@@ -17,18 +17,26 @@ export class PayerRequests<T> {
   }
 }
 
+/** How the handlers of a connection begin. */
+export interface Handlers<T> {
+  /** Whether the next one of a turn may begin, or its request be refused. */
+  mayBegin(turn: Turn): boolean;
+  serve(request: T, requests: PayerRequests<T>): void;
+  /** Answers a request that came while the port was overloaded. */
+  refuse(request: T): void;
+}
+
 /** The requests of one connection. */
 export class ConnectionRequests<T> {
   readonly #turns: Turns;
   readonly #payers: Payers;
-  readonly #begin: (requests: PayerRequests<T>) => void;
+  readonly #handlers: Handlers<T>;
   readonly #ofPayers = new Map<Payer, PayerRequests<T>>();
 
-  /** @param begin begins as many handlers of a payer as may begin now. */
-  constructor(socket: Addressed, turns: Turns, begin: (requests: PayerRequests<T>) => void) {
+  constructor(socket: Addressed, turns: Turns, handlers: Handlers<T>) {
     this.#turns = turns;
     this.#payers = new Payers(turns.payerOf, socket);
-    this.#begin = begin;
+    this.#handlers = handlers;
   }
 
   /** Adds a request, and begins its handler now or later. */
@@ -36,17 +44,30 @@ export class ConnectionRequests<T> {
     const payer = this.#payers.of(authorization);
     let requests = this.#ofPayers.get(payer);
     if (requests === undefined) {
-      requests = new PayerRequests(payer, this.#turns, this.#begin);
+      requests = new PayerRequests(payer, this.#turns, (requests) => this.beginOf(requests));
       this.#ofPayers.set(payer, requests);
     }
     requests.ready.push(request);
-    this.#begin(requests);
+    this.beginOf(requests);
     return requests;
   }
 
   /** Begins as many handlers as may begin now. */
   begin(): void {
-    for (const requests of this.#ofPayers.values()) if (requests.ready.length > 0) this.#begin(requests);
+    for (const requests of this.#ofPayers.values()) if (requests.ready.length > 0) this.beginOf(requests);
+  }
+
+  /** Begins as many handlers of a payer as may begin now. */
+  beginOf(requests: PayerRequests<T>): void {
+    const { ready, turn } = requests;
+    if (requests.isBeginning) return;
+    requests.isBeginning = true;
+    while (ready.length > 0 && this.#handlers.mayBegin(turn)) {
+      const request = ready.shift()!;
+      if (turn.isRefused) this.#handlers.refuse(request);
+      else this.#handlers.serve(request, requests);
+    }
+    requests.isBeginning = false;
   }
 
   /** Counts an answer. */

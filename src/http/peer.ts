@@ -3,8 +3,7 @@ import type { X509Certificate } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { type HttpRequest, type HttpResponse, isBuffered, isHttp2, type PortRequest } from "../message/index.ts";
-import { clientAddressOf } from "./addresses/origin.ts";
-import { verifiedCertificateOf } from "./tls.ts";
+import { clientAddressOf, originOf } from "./addresses/origin.ts";
 
 /** What a request came by: a socket, or what stands for one before Node's HTTP/2. */
 type Connection = object & Pick<Socket, "destroySoon">;
@@ -36,7 +35,8 @@ export function addressOf(request: HttpRequest, response: HttpResponse): string 
 
 /** The certificate of the client of a request, if it has one and the port has verified it. */
 export function clientCertificateOf(request: HttpRequest, response: HttpResponse): X509Certificate | undefined {
-  return verifiedCertificateOf(connectionOfEither(request, response));
+  const connection = connectionOfEither(request, response);
+  return connection && originOf(connection).certificate;
 }
 
 /** Closes the connection of a request once what was written to it has been sent. Other requests on it are lost, too. */

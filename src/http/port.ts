@@ -37,7 +37,7 @@ import type { PayerSource } from "./payers.ts";
 import { quietTurn } from "./quiet-turn.ts";
 import { SharedBytes } from "./shared-bytes.ts";
 import { Beginnings, type Opening, readFirstBytes, readOpening } from "./sniff-protocol.ts";
-import { isVouchedFor, type TlsFiles, verifiedCertificateOf, verifyClient } from "./tls.ts";
+import { isVouchedFor, type TlsFiles } from "./tls.ts";
 import { Turns } from "./turns.ts";
 
 /** Connections that the system keeps until they are accepted, if it allows as many. Node's default is 511. */
@@ -300,15 +300,18 @@ export function createOnePort(options: OnePortOptions): OnePort {
   /** The connections of clients with a verified certificate. */
   const identified = new Set<TLSSocket>();
 
+  /** Keeps the certificate of a client. One without a certificate may go on, if the handshake has let it. */
   const identify = (socket: TLSSocket) => {
-    const fault = verifyClient(socket);
-    if (fault !== undefined) {
-      onError(new Error(fault));
+    const certificate = socket.getPeerX509Certificate();
+    if (certificate === undefined) return;
+    if (!socket.authorized) {
+      onError(new Error(`the certificate of the client is not valid: ${socket.authorizationError}`));
       socket.destroy();
-    } else if (verifiedCertificateOf(socket) !== undefined) {
-      identified.add(socket);
-      socket.once("close", () => identified.delete(socket));
+      return;
     }
+    setOrigin(socket, { ...originOf(socket), certificate });
+    identified.add(socket);
+    socket.once("close", () => identified.delete(socket));
   };
 
   server.on("secureConnection", (socket: TLSSocket) => {

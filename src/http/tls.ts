@@ -21,34 +21,6 @@ export function certificatesIn(pem: string | Buffer): string[] {
   return String(pem).match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
 }
 
-const verified = Symbol("the verified certificate of the client");
-
-/** What may stand for a connection: its socket, or what passes it on to Node's HTTP/2. */
-type Connection = object & { [verified]?: X509Certificate | undefined };
-
-/** The certificate of a connection's client, if the port has verified it. */
-export function verifiedCertificateOf(connection: Connection | undefined): X509Certificate | undefined {
-  return connection?.[verified];
-}
-
-/** Lets one more object stand for a connection. */
-export function shareCertificate(from: Connection, to: Connection): void {
-  to[verified] = from[verified];
-}
-
-/**
- * Keeps the certificate of a client whose handshake is done. Returns why the connection must end: the client has a
- * certificate that is not valid. One without a certificate may go on, if the handshake lets it.
- */
-export function verifyClient(socket: TLSSocket): string | undefined {
-  const certificate = socket.getPeerX509Certificate();
-  if (certificate === undefined) return undefined;
-  if (!socket.authorized) return `the certificate of the client is not valid: ${socket.authorizationError}`;
-  const connection: Connection = socket;
-  connection[verified] = certificate;
-  return undefined;
-}
-
 /** Whether an authority of a PEM file vouches for the client of a connection that has begun with others. */
 export function isVouchedFor(socket: TLSSocket, clientCa: string | Buffer): boolean {
   const authorities = certificatesIn(clientCa).map((pem) => new X509Certificate(pem));

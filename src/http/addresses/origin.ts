@@ -1,4 +1,5 @@
 /** Where connections come from. */
+import type { X509Certificate } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { canonicalAddress } from "./networks.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
@@ -9,6 +10,8 @@ export interface Origin {
   readonly address: string | undefined;
   /** The proxies, if the peer is one of them, and names its clients in each request. */
   readonly proxies: TrustedProxies | undefined;
+  /** The certificate of the peer, if the port has verified it. */
+  readonly certificate?: X509Certificate;
 }
 
 const origin = Symbol("where a connection comes from");

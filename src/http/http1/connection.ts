@@ -4,26 +4,18 @@
  * answered yet. So the fast path refuses nothing, and never waits for the rest of a request.
  */
 import type { Socket } from "node:net";
-import type { FixedFields } from "../fixed-fields.ts";
-import type { PortLimits } from "../limits.ts";
+import { emptyBuffer } from "../http2/frames.ts";
 import { Payers } from "../payers.ts";
-import type { Share, SharedBytes } from "../shared-bytes.ts";
-import { Turn, type Turns } from "../turns.ts";
+import type { ConnectionServer, ServerParts } from "../server-parts.ts";
+import type { Share } from "../shared-bytes.ts";
+import { Turn } from "../turns.ts";
 import { createSimpleRequestReader, type SimpleRequest, type SimpleRequestReader } from "./parse-request.ts";
 import { Http1Response, type ResponseConnection } from "./response.ts";
 
 /** What the fast path is made from. */
-export interface Http1FastPathOptions {
-  readonly limits: PortLimits;
-  /** The fields of every response. */
-  readonly fixed: FixedFields;
-  readonly turns: Turns;
-  /** Counts the bytes of responses that are not sent yet. */
-  readonly unsent: SharedBytes;
+interface Http1FastPathOptions extends ServerParts {
   /** Answers a request, or has it fall back. */
   onBufferedRequest(request: SimpleRequest, response: Http1Response): void;
-  /** Answers a request that came while the port is overloaded, or has it fall back. */
-  onOverload(request: SimpleRequest, response: Http1Response): void;
   /** Called before each request. `isQueued`: it may have been sent later than others of this turn of the event loop. */
   reportRead(isQueued: boolean): void;
   /**
@@ -33,22 +25,14 @@ export interface Http1FastPathOptions {
   serveByNode(socket: Socket, startedMs: number | undefined): void;
 }
 
-/** The connections on the fast path. */
-export interface Http1FastPath {
-  /** Serves a connection until it falls back. */
-  accept(socket: Socket): void;
-  /** Enforces the limits; to be called every `checkIntervalMs`. */
-  check(): void;
+/** The connections on the fast path, each until it falls back. */
+interface Http1FastPath extends ConnectionServer {
   /** Ends each connection after its next response, which says `connection: close`. */
   drain(): void;
-  /** Ends idle connections now, and the others as {@link drain} does. */
-  close(): void;
 }
 
 /** How many bytes may wait while a request is answered, before the connection is paused. */
 const maxUnreadBytes = 64 * 1024;
-
-const emptyBuffer: Buffer = Buffer.alloc(0);
 
 /** Creates the fast path. */
 export function createHttp1FastPath(options: Http1FastPathOptions): Http1FastPath {

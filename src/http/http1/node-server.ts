@@ -15,44 +15,26 @@ import {
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Arrival, HttpRequest, HttpResponse } from "../../message/index.ts";
-import { type FixedFields, fixedFields } from "../fixed-fields.ts";
-import type { PortLimits } from "../limits.ts";
+import type { Arrival } from "../../message/index.ts";
+import { fixedFields } from "../fixed-fields.ts";
 import { isAuthority, repeatsField } from "../request-fields.ts";
-import type { SharedBytes } from "../shared-bytes.ts";
+import type { ConnectionServer, ServerParts } from "../server-parts.ts";
 import { secureContextOf, type TlsFiles } from "../tls.ts";
-import type { Turns } from "../turns.ts";
 import { createHttp1FastPath } from "./connection.ts";
 import type { SimpleRequest } from "./parse-request.ts";
 import { Pipeline } from "./pipeline.ts";
 import type { Http1Response } from "./response.ts";
 
 /** What the HTTP/1.1 server is made from. */
-export interface Http1Options {
+interface Http1Options extends ServerParts {
   readonly tls?: TlsFiles | undefined;
   readonly clientAuth: "optional" | "required";
-  readonly limits: PortLimits;
-  /** The fields of every response. */
-  readonly fixed: FixedFields;
-  readonly turns: Turns;
-  /** Counts the bytes of responses that are not sent yet. */
-  readonly unsent: SharedBytes;
-  onRequest(request: IncomingMessage, response: ServerResponse): void;
-  /** Answers a request while the port is overloaded. */
-  onOverload(request: HttpRequest, response: HttpResponse): void;
   /** Answers a simple request, or has it fall back. Undefined: all requests are for `onRequest`. */
   readonly onBufferedRequest: ((request: SimpleRequest, response: Http1Response) => void) | undefined;
-  /**
-   * Called before the requests of one round, and before each that came while another on its connection was answered.
-   */
-  onRead(): void;
-  /** The body, JSON text, of a response by the port itself. */
-  refusalBody(httpStatus: number): string;
-  onError(error: Error): void;
 }
 
 /** The HTTP/1.1 server of the port. */
-export interface Http1Server {
+interface Http1Server extends ConnectionServer {
   /**
    * Listens for the port. Its `connection` (TLS: `secureConnection` too) listener has been removed. Its `close()`
    * leaves all connections open.
@@ -64,31 +46,14 @@ export interface Http1Server {
   setTls(files: TlsFiles): void;
   /** Refuses a connection without TLS to a port that speaks TLS. */
   refuseCleartext(socket: Socket): void;
-  /** Serves HTTP/1.1 on a connection. */
-  accept(socket: Socket): void;
-  /** Enforces the limits that Node does not have; to be called every `checkIntervalMs`. */
-  check(): void;
   /** Ends each connection after its next response, which says `connection: close`. */
   drain(): void;
-  /** Ends idle connections now, and the others as {@link drain} does. */
-  close(): void;
 }
 
 /** Creates the HTTP/1.1 server. */
-export function createHttp1Server({
-  tls,
-  clientAuth,
-  limits,
-  fixed,
-  turns,
-  unsent,
-  onRequest,
-  onOverload,
-  onBufferedRequest,
-  onRead,
-  refusalBody,
-  onError,
-}: Http1Options): Http1Server {
+export function createHttp1Server(parts: Http1Options): Http1Server {
+  const { tls, clientAuth, limits, fixed, turns, unsent } = parts;
+  const { onRequest, onOverload, onBufferedRequest, onRead, refusalBody, onError } = parts;
   const options: ServerOptions = {
     headersTimeout: Math.min(limits.headersMs, limits.requestMs),
     requestTimeout: limits.requestMs,
@@ -205,17 +170,7 @@ export function createHttp1Server({
     serve.call(server, socket);
   };
   const fastPath =
-    onBufferedRequest &&
-    createHttp1FastPath({
-      limits,
-      fixed,
-      turns,
-      unsent,
-      onBufferedRequest,
-      onOverload,
-      reportRead,
-      serveByNode: acceptByNode,
-    });
+    onBufferedRequest && createHttp1FastPath({ ...parts, onBufferedRequest, reportRead, serveByNode: acceptByNode });
 
   return {
     server,

@@ -1,21 +1,11 @@
 /** The HTTP/2 connections whose frames this program reads itself. */
-import type { Socket } from "node:net";
+import type { ConnectionServer } from "../server-parts.ts";
 import { Http2Connection } from "./connection.ts";
 import type { Http2ConnectionOptions } from "./connection-options.ts";
 import { settings, settingsFrame } from "./frames.ts";
 
-/** The connections of one port. */
-export interface Http2Connections {
-  /** Serves HTTP/2 on a connection whose first bytes are still unread. */
-  accept(socket: Socket): void;
-  /** Enforces the limits; to be called every `checkIntervalMs`. */
-  check(): void;
-  /** Ends each connection with its last stream, see {@link Http2Connection.retire}. */
-  close(): void;
-}
-
-/** Creates an empty set of connections. */
-export function createHttp2Connections(options: Http2ConnectionOptions): Http2Connections {
+/** The connections of one port, whose first bytes are still unread when they are accepted. */
+export function createHttp2Connections(options: Http2ConnectionOptions): ConnectionServer {
   const connections = new Set<Http2Connection>();
   const { maxConcurrentStreams, maxHeaderBytes } = options.limits;
   const hello = settingsFrame(

@@ -3,7 +3,7 @@
  * the responses and it is the connection's turn.
  */
 import type { Socket } from "node:net";
-import { ConnectionRequests, type PayerRequests } from "../payer-requests.ts";
+import { ConnectionRequests, type Handlers, type PayerRequests } from "../payer-requests.ts";
 import type { Share } from "../shared-bytes.ts";
 import type { Turn, Turns } from "../turns.ts";
 import type { Http2Stream, ServeBuffered } from "./stream.ts";
@@ -12,7 +12,7 @@ import type { Http2Stream, ServeBuffered } from "./stream.ts";
 const firstExpectedBytes = 1024 * 1024;
 
 /** The handlers of one connection. */
-export class HandlerQueue {
+export class HandlerQueue implements Handlers<Http2Stream> {
   readonly #socket: Socket;
   readonly #share: Share;
   readonly #refuse: ServeBuffered;
@@ -33,7 +33,7 @@ export class HandlerQueue {
     this.#socket = socket;
     this.#share = share;
     this.#refuse = refuse;
-    this.#requests = new ConnectionRequests(socket, turns, this.#begin);
+    this.#requests = new ConnectionRequests(socket, turns, this);
   }
 
   /** Answers the request of a stream, now or later. */
@@ -46,27 +46,21 @@ export class HandlerQueue {
     this.#requests.begin();
   }
 
-  readonly #begin = (requests: PayerRequests<Http2Stream>): void => {
-    const { ready, turn } = requests;
-    if (requests.isBeginning) return;
-    requests.isBeginning = true;
-    while (ready.length > 0 && !this.#socket.writableNeedDrain && this.#mayBegin(turn)) {
-      const stream = ready.shift()!;
-      if (turn.isRefused) {
-        this.#refuse(stream.req, stream);
-        continue;
-      }
-      stream.running = requests;
-      this.#running++;
-      stream.serve();
-    }
-    requests.isBeginning = false;
-  };
-
   /** Whether there is room for a response, and it is the turn of the payer on this connection. */
-  #mayBegin(turn: Turn): boolean {
+  mayBegin(turn: Turn): boolean {
+    if (this.#socket.writableNeedDrain) return false;
     const expectedBytes = this.#running * this.#expectedBytes;
     return turn.isRefused || (this.#share.hasRoomOrWaits(expectedBytes, turn) && turn.take());
+  }
+
+  serve(stream: Http2Stream, requests: PayerRequests<Http2Stream>): void {
+    stream.running = requests;
+    this.#running++;
+    stream.serve();
+  }
+
+  refuse(stream: Http2Stream): void {
+    this.#refuse(stream.req, stream);
   }
 
   /** Counts the size of a response, in bytes, for those to come. */
@@ -81,7 +75,7 @@ export class HandlerQueue {
     stream.running = undefined;
     this.#running--;
     this.#requests.answered(requests);
-    if (requests.ready.length > 0) queueMicrotask(() => this.#begin(requests));
+    if (requests.ready.length > 0) queueMicrotask(() => this.#requests.beginOf(requests));
   }
 
   /** Removes a stream that is over. */

@@ -9,7 +9,6 @@
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { originOf, setOrigin } from "../addresses/origin.ts";
-import { shareCertificate } from "../tls.ts";
 import {
   dataFrames,
   defaultWindow,
@@ -224,7 +223,6 @@ export class BridgeSocket extends Duplex {
     this.#outer = outer;
     this.#onBytes = onBytes;
     this.startedMsOf = startedMsOf;
-    shareCertificate(outer, this);
     setOrigin(this, originOf(outer));
   }
 

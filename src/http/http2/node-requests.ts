@@ -3,7 +3,7 @@
  * connection's turn. Node itself would refuse streams once too much waits to be sent.
  */
 import type { ServerHttp2Stream } from "node:http2";
-import { ConnectionRequests, type PayerRequests } from "../payer-requests.ts";
+import { ConnectionRequests, type Handlers, type PayerRequests } from "../payer-requests.ts";
 import type { Addressed } from "../payers.ts";
 import type { Connection, Share, SharedBytes } from "../shared-bytes.ts";
 import type { Turn, Turns } from "../turns.ts";
@@ -18,7 +18,7 @@ interface SessionRequest {
 }
 
 /** The requests of one session. */
-export class SessionRequests {
+export class SessionRequests implements Handlers<SessionRequest> {
   readonly #requests: ConnectionRequests<SessionRequest>;
   readonly #share: Share;
   /** Streams whose handlers have begun. */
@@ -27,7 +27,7 @@ export class SessionRequests {
 
   /** @param unsent counts the bytes of responses that are not sent yet. */
   constructor(socket: Connection & Addressed, turns: Turns, unsent: SharedBytes) {
-    this.#requests = new ConnectionRequests(socket, turns, this.#begin);
+    this.#requests = new ConnectionRequests(socket, turns, this);
     this.#share = unsent.share(socket);
   }
 
@@ -36,30 +36,29 @@ export class SessionRequests {
     this.#requests.add(authorization, request);
   }
 
-  readonly #begin = (requests: PayerRequests<SessionRequest>): void => {
-    const { ready, turn } = requests;
-    if (requests.isBeginning) return;
-    requests.isBeginning = true;
-    while (ready.length > 0 && (turn.isRefused || (this.#hasRoom(turn) && turn.take()))) {
-      const request = ready.shift()!;
-      if (turn.isRefused) {
-        request.refuse();
-        continue;
-      }
-      const { stream } = request;
-      this.#begun.push(stream);
-      let isAnswered = false;
-      const answer = () => {
-        if (isAnswered) return;
-        isAnswered = true;
-        this.#requests.answered(requests);
-        this.#begin(requests);
-      };
-      stream.once("finish", answer).once("close", answer);
-      request.serve();
-    }
-    requests.isBeginning = false;
-  };
+  mayBegin(turn: Turn): boolean {
+    if (turn.isRefused) return true;
+    const running = this.count();
+    return this.#share.hasRoomOrWaits(running * this.#expectedBytes, turn) && turn.take();
+  }
+
+  serve(request: SessionRequest, requests: PayerRequests<SessionRequest>): void {
+    const { stream } = request;
+    this.#begun.push(stream);
+    let isAnswered = false;
+    const answer = () => {
+      if (isAnswered) return;
+      isAnswered = true;
+      this.#requests.answered(requests);
+      this.#requests.beginOf(requests);
+    };
+    stream.once("finish", answer).once("close", answer);
+    request.serve();
+  }
+
+  refuse(request: SessionRequest): void {
+    request.refuse();
+  }
 
   /** The stream is over. */
   forget(stream: ServerHttp2Stream): void {
@@ -84,10 +83,5 @@ export class SessionRequests {
     this.#expectedBytes = Math.max(largest, this.#expectedBytes * (7 / 8));
     this.#share.set(unsentBytes);
     return running;
-  }
-
-  #hasRoom(turn: Turn): boolean {
-    const running = this.count();
-    return this.#share.hasRoomOrWaits(running * this.#expectedBytes, turn);
   }
 }

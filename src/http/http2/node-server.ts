@@ -17,13 +17,10 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import type { Arrival, HttpRequest, HttpResponse } from "../../message/index.ts";
-import type { FixedFields } from "../fixed-fields.ts";
-import type { IncomingBodies } from "../incoming-bodies.ts";
-import type { PortLimits } from "../limits.ts";
 import { setConnection } from "../peer.ts";
 import { isMalformedRequest } from "../request-fields.ts";
-import type { Share, SharedBytes } from "../shared-bytes.ts";
-import type { Turns } from "../turns.ts";
+import type { ConnectionServer } from "../server-parts.ts";
+import type { Share } from "../shared-bytes.ts";
 import type { Http2ConnectionOptions } from "./connection-options.ts";
 import { createHttp2Connections } from "./connections.ts";
 import { defaultWindow, maxWindow } from "./frames.ts";
@@ -32,43 +29,11 @@ import { SessionRequests } from "./node-requests.ts";
 import { ShortMap } from "./short-map.ts";
 
 /** What the HTTP/2 server is made from. */
-export interface Http2Options {
+interface Http2Options extends Omit<Http2ConnectionOptions, "serveByNode"> {
   /** The implementation that reads the frames of clients. With `node` all requests are for `onRequest`. */
   readonly implementation: "own" | "node";
-  readonly limits: PortLimits;
-  /** The fields of every response. */
-  readonly fixed: FixedFields;
-  readonly turns: Turns;
-  /** Counts the bytes of responses that are not sent yet. */
-  readonly unsent: SharedBytes;
-  /** Counts the bytes of header lists of open streams. */
-  readonly headers: SharedBytes;
-  readonly bodies: IncomingBodies;
-  onRequest(request: Http2ServerRequest, response: Http2ServerResponse): void;
-  /** Answers a request while the port is overloaded. */
-  onOverload(request: HttpRequest, response: HttpResponse): void;
-  /** See {@link Http2ConnectionOptions.planFastPath}. */
-  readonly planFastPath: Http2ConnectionOptions["planFastPath"];
-  /** Called before the first stream that is opened by the bytes that were just read from a connection. */
-  onRead(): void;
-  /** The body, JSON text, of a response by the port itself. */
-  refusalBody(httpStatus: number): string;
   /** See {@link OnePortOptions.onLargeHeader}. */
   readonly onLargeHeader: ((request: HttpRequest, response: HttpResponse) => boolean) | undefined;
-  onError(error: Error): void;
-}
-
-/** The HTTP/2 server of the port. */
-export interface Http2Server {
-  /** Serves HTTP/2 on a connection whose first bytes are still unread. */
-  accept(socket: Socket): void;
-  /** Enforces the limits; to be called every `checkIntervalMs`. */
-  check(): void;
-  /**
-   * Asks every client to open no more streams. Once it knows, GOAWAY names the last one that is served, with which the
-   * session ends.
-   */
-  close(): void;
 }
 
 /** The connection of a session: a client's, or a bridge. */
@@ -98,24 +63,14 @@ interface TrackedSession {
 const sessionMegabytes = 4096;
 const unlimited = 1_000_000;
 
-/** Creates the HTTP/2 server. */
-export function createHttp2Server({
-  implementation,
-  limits,
-  fixed,
-  turns,
-  unsent,
-  headers: allHeaders,
-  bodies,
-  onRequest,
-  onOverload,
-  planFastPath,
-  onRead,
-  refusalBody,
-  onLargeHeader,
-  onError,
-}: Http2Options): Http2Server {
-  const isNodes = implementation === "node";
+/**
+ * Creates the HTTP/2 server. `close` asks every client to open no more streams. Once it knows, GOAWAY names the last one
+ * that is served, with which the session ends.
+ */
+export function createHttp2Server(options: Http2Options): ConnectionServer {
+  const { limits, fixed, turns, unsent, headers: allHeaders, bodies } = options;
+  const { onRequest, onOverload, onRead, refusalBody, onLargeHeader, onError } = options;
+  const isNodes = options.implementation === "node";
   /**
    * The window of a bridge, twice what its streams need, since Node refills it when half is used. The client's
    * connection has its own.
@@ -236,20 +191,7 @@ export function createHttp2Server({
     accepting = socket;
     server.emit("connection", socket);
   };
-  const connections = isNodes
-    ? undefined
-    : createHttp2Connections({
-        limits,
-        fixed,
-        turns,
-        unsent,
-        headers: allHeaders,
-        bodies,
-        onOverload,
-        planFastPath,
-        onRead,
-        serveByNode: acceptByNode,
-      });
+  const connections = isNodes ? undefined : createHttp2Connections({ ...options, serveByNode: acceptByNode });
 
   return {
     accept: connections?.accept ?? acceptByNode,
