@@ -19,9 +19,9 @@ export interface LocalCallInit {
   readonly header: HeaderInit | undefined;
   readonly values: ContextValues;
   /** The caller's signal. */
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** At most 2³¹ - 1: longer timers of Node fire at once. */
-  readonly timeoutMs: number | undefined;
+  readonly timeoutMs?: number | undefined;
   /** Whether the caller takes the response in parts. */
   readonly takesParts?: boolean | undefined;
   readonly protocol: Protocol;

@@ -134,7 +134,7 @@ export function createLocalTransport(
   /** Starts a call, which lasts until its `end` is called. */
   const start = async (init: LocalCallInit) => {
     const chain = chainOf(init.method);
-    const call = new LocalCall(init);
+    const call = new LocalCall({ ...init, timeoutMs: limitOf(init.timeoutMs) });
     try {
       return { call, response: await chain(call as unknown as CallRequest) };
     } catch (error) {
@@ -183,8 +183,6 @@ export function createLocalTransport(
         message: create(method.input),
         header: header as Headers,
         values,
-        signal: undefined,
-        timeoutMs: undefined,
         protocol,
       });
       try {
@@ -196,15 +194,7 @@ export function createLocalTransport(
     },
     async unary(method, signal, timeoutMs, header, input, values = createContextValues()) {
       const message = create(method.input, input);
-      const { call, response } = await start({
-        method,
-        message,
-        header,
-        values,
-        signal,
-        timeoutMs: limitOf(timeoutMs),
-        protocol,
-      });
+      const { call, response } = await start({ method, message, header, values, signal, timeoutMs, protocol });
       call.end();
       const { message: answer } = response as UnaryCallResponse;
       const whole = isStored(answer) ? new LocalResponse(call, wholeMessage(answer)) : response;
@@ -212,15 +202,7 @@ export function createLocalTransport(
     },
     async stream(method, signal, timeoutMs, header, input, values = createContextValues()) {
       const message = createEach(method.input, input);
-      const { call, response } = await start({
-        method,
-        message,
-        header,
-        values,
-        signal,
-        timeoutMs: limitOf(timeoutMs),
-        protocol,
-      });
+      const { call, response } = await start({ method, message, header, values, signal, timeoutMs, protocol });
       const messages = limitEach(call, response.message as AsyncIterable<Message>);
       return { ...response, message: messages } as unknown as StreamResponse<typeof method.input, typeof method.output>;
     },

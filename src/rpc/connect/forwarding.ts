@@ -2,6 +2,7 @@
 
 import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import type { LocalTransport, Protocol, Touched } from "../../call/index.ts";
 import { wholeMessage } from "../../codec/index.ts";
 import { messageOf } from "./request.ts";
@@ -50,7 +51,7 @@ function forwardingUnary(method: DescMethodUnary, transport: LocalTransport, des
 function forwardingStream(method: DescMethodServerStreaming, transport: LocalTransport, describe: Describe) {
   return async function* (request: Message, context: HandlerContext) {
     const { signal, requestHeader, values } = context;
-    const requests = only(request);
+    const requests = createAsyncIterable([request]);
     const { stream } = transport.for(context.protocolName as Protocol);
     const response = await stream(method, signal, context.timeoutMs(), requestHeader, requests, values);
     let header: Headers | undefined = response.header;
@@ -71,10 +72,6 @@ function forwardingStream(method: DescMethodServerStreaming, transport: LocalTra
       copyHeaders(response.trailer, context.responseTrailer);
     }
   };
-}
-
-async function* only<T>(value: T): AsyncGenerator<T> {
-  yield value;
 }
 
 function copyHeaders(from: Headers | undefined, to: Headers): void {

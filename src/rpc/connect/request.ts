@@ -8,13 +8,15 @@
  */
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, createContextKey, createContextValues, type HandlerContext } from "@connectrpc/connect";
-import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { type Compression, createAsyncIterable, type UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { flagOf } from "../../config/index.ts";
 import { invalid } from "../../errors.ts";
-import { messageTooLarge } from "../size-limits.ts";
+import { unverifiedBytes } from "../../http/index.ts";
+import { formatLimit } from "../../message/index.ts";
 import type { UnaryMethod } from "../unary/methods.ts";
 
 /** How requests are read. */
-export interface RequestReading {
+interface RequestReading {
   /** Maximum size of a message in bytes, before and after decompression. */
   readonly readMaxBytes: number;
   readonly compressions: readonly Compression[];
@@ -62,6 +64,15 @@ export function readByCodecs(
     contextValues,
     body: readBody(bytesOf(body), length, compression, reading, note),
   };
+}
+
+/**
+ * RESOURCE_EXHAUSTED for a message that is larger than `maxBytes`, before or after decompression: the fixed limit of
+ * methods that need no token, or the setting. Its details are added when it is sent.
+ */
+function messageTooLarge(maxBytes: number): ConnectError {
+  const limit = formatLimit(maxBytes, maxBytes === unverifiedBytes ? undefined : flagOf("maxRequestBytes"));
+  return new ConnectError(`Resource exhausted: the request message is larger than ${limit}`, Code.ResourceExhausted);
 }
 
 const emptyMessage = new Uint8Array();
@@ -172,15 +183,11 @@ function postOf(request: UniversalServerRequest): UniversalServerRequest | undef
   if (compression === null) header.delete("content-encoding");
   else header.set("content-encoding", compression);
   const message = query.get("message") ?? "";
-  const body = query.get("base64") === "1" ? readBase64(message) : only(Buffer.from(message));
+  const body = query.get("base64") === "1" ? readBase64(message) : createAsyncIterable([Buffer.from(message)]);
   return { ...request, method: "POST", header, body };
 }
 
 async function* readBase64(text: string) {
   if (!/^[\w+/-]*={0,2}$/.test(text)) throw invalid({ field: "", description: "the message is not valid base64" });
   yield Buffer.from(text, "base64");
-}
-
-async function* only(bytes: Uint8Array<ArrayBuffer>) {
-  yield bytes;
 }

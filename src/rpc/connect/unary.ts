@@ -5,11 +5,11 @@
  * Follows: the Connect protocol, https://connectrpc.com/docs/protocol#unary-request.
  */
 
-import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
+import type { OutgoingHttpHeaders } from "node:http";
 import type { Registry } from "@bufbuild/protobuf";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
-import { addFields, PlainHeaders, type Touched } from "../../call/index.ts";
+import { addFields, type Touched } from "../../call/index.ts";
 import type { IncomingBody } from "../../http/index.ts";
 import {
   type BufferedRequest,
@@ -21,23 +21,14 @@ import {
   send,
   watchPiece,
 } from "../../message/index.ts";
-import {
-  beginCall,
-  checkLength,
-  endCall,
-  type FastPathOptions,
-  readMaxBytesOf,
-  readOrRefuse,
-} from "../unary/fast-path.ts";
+import { beginCall, checkLength, endCall, type FastPathOptions, readMaxBytesOf } from "../unary/fast-path.ts";
 import type { UnaryMethod } from "../unary/methods.ts";
 import { type ConnectHandlerOptions, jsonOptionsOf, restOf } from "./adapter.ts";
 
 /** What the fast path is made from. */
-export interface ConnectFastPathOptions extends FastPathOptions {
+interface ConnectFastPathOptions extends FastPathOptions {
   /** Finds the types of error details. */
   readonly registry: Registry;
-  /** The header fields of every answer. May complete those of the request. */
-  answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
   /** See {@link ConnectHandlerOptions.watchBody}. */
   readonly watchBody: ConnectHandlerOptions["watchBody"];
   /** Answers a request of which the fast path has read some; `body` gives all of its bytes. */
@@ -48,7 +39,7 @@ export interface ConnectFastPathOptions extends FastPathOptions {
  * Answers simple unary calls to `path`. Both methods return false for any other request, of which they have read
  * nothing.
  */
-export interface ConnectFastPath {
+interface ConnectFastPath {
   handle(path: string, request: PortRequest, response: PortResponse): boolean;
   handleBuffered(path: string, request: BufferedRequest, response: BufferedResponse): boolean;
 }
@@ -119,19 +110,8 @@ function serve(
   response: PortResponse | BufferedResponse,
 ): void {
   const common = options.answerHeaders(request.headers);
-  const transport = options.transport.for("connect");
-  const call = beginCall(
-    (message) =>
-      transport.begin(
-        method,
-        message,
-        new PlainHeaders(request.headers),
-        deadline?.leftMs(),
-        undefined,
-        options.contextValues?.(request, response),
-      ),
-    readOrRefuse(() => (isJson ? readJson(bytes) : readBinary(bytes))),
-  );
+  const read = () => (isJson ? readJson(bytes) : readBinary(bytes));
+  const call = beginCall(options, "connect", { method, request, response, deadline, read });
   if (call.answer instanceof Promise)
     (response as BufferedResponse).once("close", () => {
       if (!response.writableEnded) call.cancel();

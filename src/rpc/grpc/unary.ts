@@ -8,7 +8,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import type { ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import { addFields, PlainHeaders, type Touched } from "../../call/index.ts";
+import { addFields, type Touched } from "../../call/index.ts";
 import {
   emptyBuffer,
   type Http2Stream,
@@ -17,22 +17,13 @@ import {
   unverifiedBytes,
 } from "../../http/index.ts";
 import { type BufferedRequest, Deadline } from "../../message/index.ts";
-import {
-  beginCall,
-  checkLength,
-  endCall,
-  type FastPathOptions,
-  readMaxBytesOf,
-  readOrRefuse,
-} from "../unary/fast-path.ts";
+import { beginCall, checkLength, endCall, type FastPathOptions, readMaxBytesOf } from "../unary/fast-path.ts";
 import type { UnaryMethod } from "../unary/methods.ts";
 import { encodeGrpcMessage } from "./message.ts";
 import { parseGrpcTimeout } from "./timeout.ts";
 
 /** What the fast path is made from. */
-export interface GrpcFastPathOptions extends FastPathOptions {
-  /** The header fields of every answer. May complete those of the request. */
-  answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
+interface GrpcFastPathOptions extends FastPathOptions {
   /**
    * Whether the bearer token in a header is known to be valid; without one a body has at most {@link unverifiedBytes}.
    * Absent: all are.
@@ -41,7 +32,7 @@ export interface GrpcFastPathOptions extends FastPathOptions {
 }
 
 /** Decides by its head how a simple unary call is answered once it is buffered; undefined for any other request. */
-export type GrpcFastPath = (head: RequestHead) => ServeBuffered | undefined;
+type GrpcFastPath = (head: RequestHead) => ServeBuffered | undefined;
 
 /** The flag and the length before a message. */
 const prefixBytes = 5;
@@ -97,19 +88,8 @@ function serve(
     "content-type": headers["content-type"],
     ...options.answerHeaders(headers),
   };
-  const transport = options.transport.for("grpc");
-  const call = beginCall(
-    (message) =>
-      transport.begin(
-        method,
-        message,
-        new PlainHeaders(headers),
-        deadline?.leftMs(),
-        undefined,
-        options.contextValues?.(request, stream),
-      ),
-    readOrRefuse(() => readBinary(content)),
-  );
+  const read = () => readBinary(content);
+  const call = beginCall(options, "grpc", { method, request, response: stream, deadline, read });
   if (call.answer instanceof Promise) stream.once("close", call.cancel);
   endCall(options, method, call, {
     answer(response) {

@@ -5,13 +5,20 @@
  * decoded: the handlers would decode it with the same codecs.
  */
 
-import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
+import type { DescMethod, DescMethodUnary, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import { chain, tryChain } from "../../awaitable.ts";
-import type { BegunCall, LocalAnswer, LocalTransport } from "../../call/index.ts";
+import {
+  type BegunCall,
+  type LocalAnswer,
+  type LocalTransport,
+  PlainHeaders,
+  type Protocol,
+} from "../../call/index.ts";
 import { internal } from "../../errors.ts";
 import { unverifiedBytes } from "../../http/index.ts";
-import type { HttpRequest, HttpResponse } from "../../message/index.ts";
+import type { Deadline, HttpRequest, HttpResponse } from "../../message/index.ts";
 import type { UnaryMethod } from "./methods.ts";
 
 /** What a fast path is made from. */
@@ -25,6 +32,8 @@ export interface FastPathOptions {
   readonly writeMaxBytes: number;
   /** Longer time-outs are shortened to this. */
   readonly maxTimeoutMs: number;
+  /** The header fields of every answer. May complete those of the request. */
+  answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
   /** The values a call starts with. */
   contextValues?(request: HttpRequest, response: HttpResponse): ContextValues;
   /** Completes an error in place before it is sent. */
@@ -47,21 +56,33 @@ export function checkLength(length: number, { writeMaxBytes }: Pick<FastPathOpti
     throw new ConnectError(`the answer has ${length} bytes, more than ${writeMaxBytes}`, Code.ResourceExhausted);
 }
 
-/** Decodes a message, or gives the error, INVALID_ARGUMENT, of one that cannot be decoded. */
-export function readOrRefuse(read: () => Message): Message | ConnectError {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof ConnectError) return error;
-    throw error;
-  }
+/** A request, and how its message is decoded. */
+export interface UnaryRequest {
+  readonly method: DescMethodUnary;
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
+  readonly deadline: Deadline | undefined;
+  /** Errors: INVALID_ARGUMENT. */
+  read(): Message;
 }
 
-/** Begins a call with a message, or one that has failed already with an error. */
-export function beginCall(begin: (message: Message) => BegunCall, message: Message | ConnectError): BegunCall {
-  if (!(message instanceof ConnectError)) return begin(message);
-  const answer = Promise.reject(message);
-  return { answer, touched: { touchedHeader: undefined, touchedTrailer: undefined }, cancel() {} };
+/** Begins a call, which has failed already if its message cannot be decoded. */
+export function beginCall(
+  { transport, contextValues }: FastPathOptions,
+  protocol: Protocol,
+  { method, request, response, deadline, read }: UnaryRequest,
+): BegunCall {
+  let message: Message;
+  try {
+    message = read();
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error;
+    const touched = { touchedHeader: undefined, touchedTrailer: undefined };
+    return { answer: Promise.reject(error), touched, cancel() {} };
+  }
+  const header = new PlainHeaders(request.headers);
+  const values = contextValues?.(request, response);
+  return transport.for(protocol).begin(method, message, header, deadline?.leftMs(), undefined, values);
 }
 
 /** How a fast path ends a call. */
