@@ -3,7 +3,7 @@
  */
 
 import { type Issuer, keySetMaxAgeSeconds } from "../auth/index.ts";
-import type { Endpoint, Endpoints } from "../http/index.ts";
+import { type Endpoints, readEndpoint } from "../http/index.ts";
 import type { PortRequest, PortResponse } from "../message/index.ts";
 
 /** What {@link createEndpoints} needs. */
@@ -53,12 +53,10 @@ export function createEndpoints({ issuer, unreadiness, onProbe, onError }: Endpo
     response.end(request.method === "HEAD" ? "" : body);
   }
 
-  const endpointOf =
-    (make: () => Answer | Promise<Answer>): Endpoint =>
-    (request, response) => {
-      if (request.method !== "GET" && request.method !== "HEAD") return false;
-      answer(make, request, response).catch((error: unknown) => onError(error, response));
-      return true;
-    };
-  return Object.fromEntries(Object.entries(documents).map(([path, make]) => [path, endpointOf(make)]));
+  return Object.fromEntries(
+    Object.entries(documents).map(([path, make]) => [
+      path,
+      readEndpoint((request, response) => answer(make, request, response), onError),
+    ]),
+  );
 }

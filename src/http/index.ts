@@ -16,7 +16,7 @@
 export type { Payer } from "./accounts.ts";
 export { networkOf } from "./addresses/networks.ts";
 export type { ProxySettings } from "./addresses/trusted-proxies.ts";
-export type { Endpoint, Endpoints } from "./endpoint.ts";
+export { type Endpoint, type Endpoints, readEndpoint } from "./endpoint.ts";
 export { emptyBuffer } from "./http2/frames.ts";
 export type { RequestHead } from "./http2/simple-fields.ts";
 export type { Http2Stream, ServeBuffered } from "./http2/stream.ts";

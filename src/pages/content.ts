@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import type { Endpoint } from "../http/index.ts";
+import { type Endpoint, readEndpoint } from "../http/index.ts";
 import { type Coding, chooseCoding, type PortRequest, type PortResponse } from "../message/index.ts";
 
 /** Content in all its codings. */
@@ -13,7 +13,7 @@ interface Content {
 }
 
 /** What an endpoint of content is made from. */
-export interface ContentOptions {
+interface ContentOptions {
   readonly type: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Reads the content, once. */
@@ -67,11 +67,7 @@ export function contentEndpoint({ type, headers, load, onError }: ContentOptions
     response.end(request.method === "HEAD" ? "" : bytes);
   }
 
-  return (request, response) => {
-    if (request.method !== "GET" && request.method !== "HEAD") return false;
-    answer(request, response).catch((error: unknown) => onError(error, response));
-    return true;
-  };
+  return readEndpoint(answer, onError);
 }
 
 /** Whether a client has the content, in whatever coding. */

@@ -1,7 +1,7 @@
 /** The endpoints of pages. */
 import { randomBytes } from "node:crypto";
 import type { ConsoleIssuer } from "../config/index.ts";
-import type { Endpoint, Endpoints } from "../http/index.ts";
+import { type Endpoint, type Endpoints, readEndpoint } from "../http/index.ts";
 import { chooseMediaType, type PortResponse, send } from "../message/index.ts";
 import { type Asset, readAssets, readFolder, readLicenses } from "./assets.ts";
 import { consolePage, consolePath, type Page } from "./console.ts";
@@ -59,21 +59,17 @@ type OnError = PagesOptions["onError"];
 
 /** An endpoint that makes a page for each request. */
 function page(make: () => Page | Promise<Page>, onError: OnError): Endpoint {
-  const answer = async (response: PortResponse) => {
-    const { body, policy } = await make();
-    const headers = {
-      ...pageHeaders,
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": policy,
-      "cache-control": "no-store",
-    };
-    await send(response, { httpStatus: 200, headers, body });
+  return readEndpoint(async (_, response) => sendPage(response, await make()), onError);
+}
+
+function sendPage(response: PortResponse, { body, policy }: Page) {
+  const headers = {
+    ...pageHeaders,
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": policy,
+    "cache-control": "no-store",
   };
-  return (request, response) => {
-    if (request.method !== "GET" && request.method !== "HEAD") return false;
-    answer(response).catch((error) => onError(error, response));
-    return true;
-  };
+  return send(response, { httpStatus: 200, headers, body });
 }
 
 /** The page of the console, except for files that it does not have. */
@@ -85,19 +81,14 @@ function consoleEndpoint(make: () => Promise<Page>, onError: OnError): Endpoint 
 /** HTML for browsers, JSON for everybody else. */
 function homeEndpoint(home: HomeFacts, assets: ReadonlyMap<string, Asset>, onError: OnError): Endpoint {
   const body = homePage(home, assets);
-  const asHtml = page(() => ({ body, policy: contentSecurityPolicy() }), onError);
   const json = `${JSON.stringify(home, undefined, 2)}\n`;
-  return (request, response) => {
-    if (request.method !== "GET" && request.method !== "HEAD") return false;
+  return readEndpoint(({ headers: { accept } }, response) => {
     response.setHeader("vary", "accept");
-    if (chooseMediaType(request.headers.accept, ["application/json", "text/html"]) === "text/html")
-      return asHtml(request, response);
+    if (chooseMediaType(accept, ["application/json", "text/html"]) === "text/html")
+      return sendPage(response, { body, policy: contentSecurityPolicy() });
     const headers = { ...pageHeaders, "content-type": "application/json", "cache-control": "no-store" };
-    Promise.resolve(send(response, { httpStatus: 200, headers, body: json })).catch((error) =>
-      onError(error, response),
-    );
-    return true;
-  };
+    return send(response, { httpStatus: 200, headers, body: json });
+  }, onError);
 }
 
 /** A file never changes under its name. It is read when somebody asks, since browsers keep it. */
