@@ -33,19 +33,12 @@ export { fieldPathsOf } from "./json/field-paths.ts";
 export { fieldName, type JsonFormat, storedFormat } from "./json/format.ts";
 export { memberCount, parseUnambiguous, repeatedMember } from "./json/members.ts";
 export { type JsonNode, JsonNumber, JsonSyntaxError, parseJson } from "./json/parser.ts";
-export {
-  createJsonFieldReader,
-  createJsonReader,
-  mapKeyReader,
-} from "./json/reader.ts";
+export { createJsonFieldReader, createJsonReader, mapKeyReader } from "./json/reader.ts";
 export { addEnumNames, type Leaf, leafOf } from "./json/scalar-reader.ts";
 export { snakeCase } from "./json/text-forms.ts";
 export { Violations } from "./json/violations.ts";
-export {
-  createJsonFieldWriter,
-  createJsonWriter,
-} from "./json/writer.ts";
-export { getField, hasCustomJson, type Local, setField, setOwn, wrapperValue } from "./message-fields.ts";
+export { createJsonFieldWriter, createJsonWriter } from "./json/writer.ts";
+export { getField, hasCustomJson, hasPresence, type Local, setField, setOwn, wrapperValue } from "./message-fields.ts";
 export { MessageParts } from "./message-parts.ts";
 export { asciiOf, JsonBytes } from "./stored/json-buffer.ts";
 export {

@@ -39,17 +39,20 @@ const structForm: LocalForm = {
   toLocal: (message) => jsonOfStruct(message as unknown as Struct),
 };
 
-function structFrom(json: JsonObject): Struct {
+/** The message of a JSON object. */
+export function structFrom(json: JsonObject): Struct {
   const struct = create(StructSchema);
   for (const key of Object.keys(json)) setOwn(struct.fields, key, valueFrom(json[key]));
   return struct;
 }
 
-function listFrom(json: readonly JsonValue[]): ListValue {
+/** The message of a JSON array. */
+export function listFrom(json: readonly JsonValue[]): ListValue {
   return create(ListValueSchema, { values: json.map(valueFrom) });
 }
 
-function valueFrom(json: JsonValue | undefined): Value {
+/** The message of a value of JSON. */
+export function valueFrom(json: JsonValue | undefined): Value {
   return create(ValueSchema, { kind: kindFrom(json) });
 }
 

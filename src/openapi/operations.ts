@@ -1,6 +1,7 @@
 /** Operations: what a binding takes, and what it answers. */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
+import { CodeSchema } from "../../gen/google/rpc/code_pb.ts";
 import { httpStatusOf } from "../message/index.ts";
 import type { Binding } from "../rest/index.ts";
 import { requestBody, responseContent } from "./content.ts";
@@ -122,11 +123,7 @@ function pathParameter({ name, field, value, isMultiSegment }: PathParameter, sc
 
 /** Names of codes in comments: `Errors: NOT_FOUND, PERMISSION_DENIED.` */
 const codesByName: ReadonlyMap<string, Code> = new Map(
-  Object.entries(Code).flatMap(([name, code]) =>
-    typeof code === "number"
-      ? [[name === "Canceled" ? "CANCELLED" : name.replace(/(?<=[a-z])[A-Z]/g, "_$&").toUpperCase(), code]]
-      : [],
-  ),
+  CodeSchema.values.slice(1).map(({ name, number }) => [name, number]),
 );
 
 /** The name of a response among the components: `NotFound`. */

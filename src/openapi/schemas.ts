@@ -9,10 +9,9 @@ import {
   getOption,
   type ScalarType,
 } from "@bufbuild/protobuf";
-import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { oneof as oneofOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
-import { fieldName, type JsonFormat } from "../codec/index.ts";
+import { fieldName, hasPresence, type JsonFormat } from "../codec/index.ts";
 import { type Json, type Reference, refTo, type Schema } from "./document.ts";
 import { isRequiredByRules, noRules, rulesOf, type ValueRules } from "./rules.ts";
 import { scalarSchema, wellKnownSchema } from "./values.ts";
@@ -266,13 +265,6 @@ function isOutput(field: DescField): boolean {
 /** Whether a message is a page of a list (AIP-158). */
 function isPage(desc: DescMessage): boolean {
   return desc.fields.some(({ name }) => name === "next_page_token");
-}
-
-/** Whether the field may be absent from a response. */
-function hasPresence(field: DescField): boolean {
-  return (
-    field.fieldKind !== "list" && field.fieldKind !== "map" && field.presence !== FeatureSet_FieldPresence.IMPLICIT
-  );
 }
 
 function isRequired(oneof: DescOneof): boolean {

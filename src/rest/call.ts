@@ -1,7 +1,7 @@
 /** Calls through a transport, which end when their client disconnects. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
-import { type HttpResponse, onGone } from "../message/index.ts";
+import { type Deadline, type HttpResponse, onGone } from "../message/index.ts";
 import type { CallHeader } from "./headers.ts";
 import type { DirectCalls } from "./options.ts";
 
@@ -34,7 +34,8 @@ export async function onlyOf<T>(messages: AsyncIterable<T>): Promise<T> {
   return only;
 }
 
-/** A stream of one message. */
-export async function* only<T>(message: T): AsyncIterable<T> {
-  yield message;
+/** The time-out for a transport of Connect, to which 0 means none. Errors: DEADLINE_EXCEEDED if no time is left. */
+export function timeoutOf(deadline: Deadline | undefined): number | undefined {
+  deadline?.check();
+  return deadline && Math.max(1, deadline.leftMs());
 }

@@ -9,6 +9,7 @@ import type {
   MessageInitShape,
 } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import { type Awaitable, chain } from "../awaitable.ts";
 import { MessageParts } from "../codec/index.ts";
 import {
@@ -28,8 +29,7 @@ import type { StreamPayload } from "./answer/payload.ts";
 import { createRepresentations, type Representation } from "./answer/representation.ts";
 import { type StreamType, writeParts, writeStream } from "./answer/stream.ts";
 import { type Binding, isServed } from "./binding.ts";
-import { abortedWith, beginThrough, only, onlyOf } from "./call.ts";
-import { timeoutOf } from "./deadline.ts";
+import { abortedWith, beginThrough, onlyOf, timeoutOf } from "./call.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
 import type { CompleteOptions, RestAnswer, RestMatch } from "./options.ts";
 import { type Incoming, receiveMessage, receiveStream } from "./request/receive.ts";
@@ -119,7 +119,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
       abortedWith(response),
       timeoutOf(deadline),
       callHeaders(request, requestHeader),
-      only(input),
+      createAsyncIterable([input]),
       options.contextValues?.(request, response),
     );
     return writeStream(response as PortResponse, started, {
@@ -189,7 +189,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
           case "server_streaming":
             return serveStream(exchange, message, deadline, form);
           case "client_streaming":
-            return serveClientStream(exchange, only(message), deadline, form);
+            return serveClientStream(exchange, createAsyncIterable([message]), deadline, form);
         }
       });
     },

@@ -1,5 +1,6 @@
 /** Field paths (`repo.uid`): from names to descriptors, and from descriptors to the place in a message. */
-import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
+import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
 import { getField, hasCustomJson, type Local, setField } from "../codec/index.ts";
 
 /** The fields along a path. All but the last are singular messages. */
@@ -88,6 +89,11 @@ function messageBelow(field: DescField): DescMessage | undefined {
 /** The field a path ends at. */
 export function leafField(path: FieldPath): DescField {
   return path.at(-1) as DescField;
+}
+
+/** Whether a request is invalid without the field (AIP-203). */
+export function isRequired(field: DescField): boolean {
+  return getOption(field, field_behavior).includes(FieldBehavior.REQUIRED);
 }
 
 /** The path in proto names: `claim_match.subject`. */

@@ -12,8 +12,7 @@
  * is unknown.
  */
 import type { Binding } from "./binding.ts";
-import { isRequired } from "./field-behavior.ts";
-import { leafField } from "./field-path.ts";
+import { isRequired, leafField } from "./field-path.ts";
 import { captureOf } from "./path.ts";
 import { normalizeSegment } from "./template.ts";
 

@@ -8,16 +8,18 @@ import {
   create,
   type DescField,
   type DescMessage,
+  type JsonObject,
   type JsonValue,
   type Message,
   type Registry,
   ScalarType,
   toBinary,
 } from "@bufbuild/protobuf";
-import { type Any, AnySchema, ListValueSchema, StructSchema, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
 import { counted, shorten } from "../../violations.ts";
 import { zeroMessage } from "../compile/compile-function.ts";
 import { hasCustomJson, isBareStruct, type Local, type LocalOneof, setField, setOwn } from "../message-fields.ts";
+import { listFrom, structFrom, valueFrom } from "../unwrapped-forms.ts";
 import { fieldLimits, limitSource } from "./field-limits.ts";
 import { type JsonMembers, type JsonNode, JsonNumber } from "./parser.ts";
 import { type Leaf, leafOf, scalarLeaf, wellKnownLeaf } from "./scalar-reader.ts";
@@ -251,11 +253,17 @@ function wellKnownReader(desc: DescMessage, compiler: Compiler): Read | undefine
     case "google.protobuf.Any":
       return (json, violations) => readAny(json, violations, compiler);
     case "google.protobuf.Struct":
-      return readStruct;
+      return (json, violations) => {
+        const object = readStructObject(json, violations);
+        return object && structFrom(object as JsonObject);
+      };
     case "google.protobuf.ListValue":
-      return readListValue;
+      return (json, violations) =>
+        Array.isArray(json)
+          ? listFrom(readJsonValue(json, violations) as JsonValue[])
+          : violations.add("must be an array");
     case "google.protobuf.Value":
-      return readValue;
+      return (json, violations) => valueFrom(readJsonValue(json, violations));
     default:
       return undefined;
   }
@@ -306,36 +314,4 @@ function readJsonValue(json: JsonNode, violations: Violations): JsonValue | unde
 function readNumber(json: JsonNumber, violations: Violations): number | undefined {
   const number = Number(json.text);
   return Number.isFinite(number) ? number : violations.add("must be a number of double precision");
-}
-
-function readStruct(json: JsonNode, violations: Violations): Message | undefined {
-  if (!(json instanceof Map)) return violations.add("must be an object");
-  const struct = create(StructSchema);
-  for (const [key, item] of json) setOwn(struct.fields, key, readValue(item, violations));
-  return struct;
-}
-
-function readListValue(json: JsonNode, violations: Violations): Message | undefined {
-  if (!Array.isArray(json)) return violations.add("must be an array");
-  return create(ListValueSchema, { values: json.map((item) => readValue(item, violations)) });
-}
-
-function readValue(json: JsonNode, violations: Violations): Value {
-  return create(ValueSchema, { kind: kindOf(json, violations) });
-}
-
-function kindOf(json: JsonNode, violations: Violations): Value["kind"] {
-  switch (typeof json) {
-    case "string":
-      return { case: "stringValue", value: json };
-    case "boolean":
-      return { case: "boolValue", value: json };
-    case "number":
-      return { case: "numberValue", value: json };
-  }
-  if (json === null) return { case: "nullValue", value: 0 };
-  if (json instanceof JsonNumber) return { case: "numberValue", value: readNumber(json, violations) ?? 0 };
-  return Array.isArray(json)
-    ? { case: "listValue", value: readListValue(json, violations) as never }
-    : { case: "structValue", value: readStruct(json, violations) as never };
 }

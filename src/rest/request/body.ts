@@ -112,10 +112,10 @@ const emptyObjectReader: BodyReader = {
   },
 };
 
+/** Reads a body that is a message, the value of a scalar or enum, the array of a list or the object of a map. */
 function createFieldBodyReader(binding: Binding, field: DescField, options: BodyOptions): BodyReader {
-  if (field.fieldKind !== "message") return createValueBodyReader(field, options);
-  const desc = field.message;
-  if (isHttpBody(desc)) {
+  const desc = field.fieldKind === "message" ? field.message : undefined;
+  if (desc !== undefined && isHttpBody(desc)) {
     return {
       kind: "raw",
       read(message, raw) {
@@ -130,26 +130,11 @@ function createFieldBodyReader(binding: Binding, field: DescField, options: Body
     kind: "json",
     read(message, { bytes }, violations) {
       const json = bytes.length === 0 ? undefined : parse(bytes);
-      const value = json === undefined ? emptyOf(desc) : read(json, violations);
+      const value = json === undefined ? desc && emptyOf(desc) : read(json, violations);
       if (json === null && value === undefined) violations.add("the body must not be null");
       if (value !== undefined) setField(message as unknown as Local, field, value);
-      const paths = json === undefined ? [] : fieldPathsOf(desc, json);
+      const paths = json === undefined || desc === undefined ? [] : fieldPathsOf(desc, json);
       return { paths: paths.filter((path) => !bound.includes(`${field.name}.${path}`)) };
-    },
-  };
-}
-
-/** Reads a body that is the value of a scalar or enum field, the array of a list or the object of a map. */
-function createValueBodyReader(field: DescField, options: BodyOptions): BodyReader {
-  const read = createJsonFieldReader(field, options);
-  return {
-    kind: "json",
-    read(message, { bytes }, violations) {
-      const json = bytes.length === 0 ? undefined : parse(bytes);
-      const value = json === undefined ? undefined : read(json, violations);
-      if (json === null && value === undefined) violations.add("the body must not be null");
-      if (value !== undefined) setField(message as unknown as Local, field, value);
-      return { paths: [] };
     },
   };
 }
