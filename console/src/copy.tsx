@@ -1,4 +1,4 @@
-import { Button, CopyButton } from "@mantine/core";
+import { Button, type ButtonProps, CopyButton } from "@mantine/core";
 
 interface CopyTextProps {
   readonly text: string;
@@ -25,6 +25,23 @@ export function CopyText({ text, shown = text, label }: CopyTextProps) {
           classNames={{ section: "copy-icon" }}
         >
           {shown}
+        </Button>
+      )}
+    </CopyButton>
+  );
+}
+
+/** A button that copies a text beside it. `label`: what screen readers say instead of `Copy`. */
+export function CopyTextButton({
+  text,
+  label,
+  ...props
+}: ButtonProps & { readonly text: string; readonly label?: string }) {
+  return (
+    <CopyButton value={text}>
+      {({ copied, copy }) => (
+        <Button variant="default" onClick={copy} aria-label={label} {...props}>
+          {copied ? "Copied" : "Copy"}
         </Button>
       )}
     </CopyButton>

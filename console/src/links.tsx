@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Anchor, type AnchorProps, Button, type ButtonProps, NavLink, type NavLinkProps } from "@mantine/core";
 import { createLink } from "@tanstack/react-router";
-import type { ComponentProps } from "react";
+import type { ComponentProps, ReactNode } from "react";
 import type { ResourceEntry } from "../../src/remote/catalog/resources.ts";
 import { nameField, useContract } from "./contract.ts";
 import { shortUid } from "./copy.tsx";
@@ -11,6 +11,18 @@ import { useName } from "./queries.ts";
 export const TextLink = createLink((props: AnchorProps & ComponentProps<"a">) => (
   <Anchor inherit {...(props as AnchorProps)} />
 ));
+
+/** A link to the page of a resource. `resource`: its plural name. */
+export function ViewLink({ resource, uid, ...props }: ViewLinkProps) {
+  return <TextLink to="/view/$resource/$" params={{ resource, _splat: uid }} {...props} />;
+}
+
+interface ViewLinkProps extends AnchorProps {
+  readonly resource: string;
+  readonly uid: string;
+  readonly title?: string;
+  readonly children: ReactNode;
+}
 
 /** A link that looks like a button. */
 export const ButtonLink = createLink((props: ButtonProps & ComponentProps<"a">) => (
@@ -29,9 +41,9 @@ export function Reference({ type, uid }: { readonly type: string | undefined; re
   const text = name ?? <span className="uid">{shortUid(uid)}</span>;
   if (entry?.methods.Get === undefined) return text;
   return (
-    <TextLink to="/view/$resource/$" params={{ resource: entry.plural, _splat: uid }} title={uid}>
+    <ViewLink resource={entry.plural} uid={uid} title={uid}>
       {text}
-    </TextLink>
+    </ViewLink>
   );
 }
 

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useContract } from "./contract.ts";
 import { ErrorPanel } from "./error-panel.tsx";
 import { FoundGroups, GroupSearchInput } from "./group/search.tsx";
-import { TextLink } from "./links.tsx";
+import { TextLink, ViewLink } from "./links.tsx";
 import { MoreButton } from "./more-button.tsx";
 import { itemsOf, usePages } from "./queries.ts";
 
@@ -91,9 +91,9 @@ function Node({ group }: { readonly group: JsonObject }) {
       >
         <span aria-hidden="true">{isOpen ? "▾" : "▸"}</span>
       </UnstyledButton>
-      <TextLink to="/view/$resource/$" params={{ resource: "groups", _splat: uid }}>
+      <ViewLink resource="groups" uid={uid}>
         {name}
-      </TextLink>
+      </ViewLink>
       {isOpen && (
         <Groups
           filter={{ childrenOf: uid }}

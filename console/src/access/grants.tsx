@@ -1,8 +1,9 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Badge, Button, Stack, Table, Text } from "@mantine/core";
 import { shortUid } from "../copy.tsx";
+import { DataTable } from "../data-table.tsx";
 import { GroupPath } from "../group/path.tsx";
-import { TextLink } from "../links.tsx";
+import { ViewLink } from "../links.tsx";
 import { Time } from "../time.tsx";
 
 /** A grant of AccessService in JSON. */
@@ -18,52 +19,43 @@ interface GrantTableProps {
 /** Who has which role, where it was granted, and whether it counts. */
 export function GrantTable({ label, grants, explain }: GrantTableProps) {
   return (
-    <Table.ScrollContainer minWidth={640} type="native" tabIndex={0} role="region" aria-label={label}>
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Who</Table.Th>
-            <Table.Th>Role</Table.Th>
-            <Table.Th>Granted at</Table.Th>
-            <Table.Th>Source</Table.Th>
-            <Table.Th>Counts</Table.Th>
-            {explain && <Table.Th aria-label="Explain" />}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {grants.map((grant) => (
-            <Table.Tr key={keyOf(grant)}>
-              <Table.Td>
-                <Who grant={grant} />
-              </Table.Td>
-              <Table.Td>{grant.role && <Named resource="roles" it={grant.role as JsonObject} />}</Table.Td>
-              <Table.Td>
-                <Place grant={grant} />
-              </Table.Td>
-              <Table.Td>
-                <Source grant={grant} />
-              </Table.Td>
-              <Table.Td>
-                <State grant={grant} />
-              </Table.Td>
-              {explain && (
-                <Table.Td>
-                  {grant.identity && (
-                    <Button
-                      size="compact-xs"
-                      variant="default"
-                      onClick={() => explain(String((grant.identity as JsonObject).uid))}
-                    >
-                      Why?
-                    </Button>
-                  )}
-                </Table.Td>
+    <DataTable
+      label={label}
+      columns={["Who", "Role", "Granted at", "Source", "Counts"]}
+      action={explain && "Explain"}
+      minWidth={640}
+    >
+      {grants.map((grant) => (
+        <Table.Tr key={keyOf(grant)}>
+          <Table.Td>
+            <Who grant={grant} />
+          </Table.Td>
+          <Table.Td>{grant.role && <Named resource="roles" it={grant.role as JsonObject} />}</Table.Td>
+          <Table.Td>
+            <Place grant={grant} />
+          </Table.Td>
+          <Table.Td>
+            <Source grant={grant} />
+          </Table.Td>
+          <Table.Td>
+            <State grant={grant} />
+          </Table.Td>
+          {explain && (
+            <Table.Td>
+              {grant.identity && (
+                <Button
+                  size="compact-xs"
+                  variant="default"
+                  onClick={() => explain(String((grant.identity as JsonObject).uid))}
+                >
+                  Why?
+                </Button>
               )}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+            </Table.Td>
+          )}
+        </Table.Tr>
+      ))}
+    </DataTable>
   );
 }
 
@@ -71,9 +63,9 @@ export function GrantTable({ label, grants, explain }: GrantTableProps) {
 export function Named({ resource, it }: { readonly resource: string; readonly it: JsonObject }) {
   const uid = String(it.uid);
   return (
-    <TextLink to="/view/$resource/$" params={{ resource, _splat: uid }} title={uid}>
+    <ViewLink resource={resource} uid={uid} title={uid}>
       {it.name ? String(it.name) : <span className="uid">{shortUid(uid)}</span>}
-    </TextLink>
+    </ViewLink>
   );
 }
 
@@ -125,9 +117,9 @@ function Source({ grant }: { readonly grant: Grant }) {
   const uid = grant[field];
   if (typeof uid !== "string" || uid === "") return label;
   return (
-    <TextLink to="/view/$resource/$" params={{ resource, _splat: uid }} title={uid}>
+    <ViewLink resource={resource} uid={uid} title={uid}>
       {label}
-    </TextLink>
+    </ViewLink>
   );
 }
 

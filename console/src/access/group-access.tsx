@@ -7,7 +7,7 @@ import { ReferenceInput } from "../form/reference-input.tsx";
 import { ButtonLink } from "../links.tsx";
 import { MoreButton } from "../more-button.tsx";
 import { usePages } from "../queries.ts";
-import type { TabProps } from "../view/tabs.ts";
+import type { TabProps } from "../view/tab-props.ts";
 import { useFilter } from "../view/use-filter.ts";
 import { ExplainDialog } from "./explain.tsx";
 import { type Grant, GrantTable } from "./grants.tsx";

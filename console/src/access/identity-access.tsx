@@ -2,13 +2,14 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Group, Paper, Skeleton, Stack, Table, Text, Title } from "@mantine/core";
 import { parentOf } from "../../../src/uid.ts";
 import { useContract } from "../contract.ts";
+import { DataTable } from "../data-table.tsx";
 import { ErrorPanel } from "../error-panel.tsx";
 import { GroupPath } from "../group/path.tsx";
-import { ButtonLink, TextLink } from "../links.tsx";
+import { ButtonLink, ViewLink } from "../links.tsx";
 import { MoreButton } from "../more-button.tsx";
 import { itemsOf, usePages } from "../queries.ts";
 import { Time } from "../time.tsx";
-import type { TabProps } from "../view/tabs.ts";
+import type { TabProps } from "../view/tab-props.ts";
 import { Explain } from "./explain.tsx";
 import { Named } from "./grants.tsx";
 
@@ -45,23 +46,11 @@ function Bindings({ identity }: { readonly identity: string }) {
   if (bindings.length === 0) return <Text>It has no role that you may see. Bind a role to give it access.</Text>;
   return (
     <>
-      <Table.ScrollContainer minWidth={500} type="native" tabIndex={0} role="region" aria-label="Role bindings">
-        <Table verticalSpacing="xs">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Role</Table.Th>
-              <Table.Th>Group</Table.Th>
-              <Table.Th>Since</Table.Th>
-              <Table.Th aria-label="Role binding" />
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {bindings.map((binding) => (
-              <BindingRow key={String(binding.uid)} binding={binding} />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <DataTable label="Role bindings" columns={["Role", "Group", "Since"]} action="Role binding" minWidth={500}>
+        {bindings.map((binding) => (
+          <BindingRow key={String(binding.uid)} binding={binding} />
+        ))}
+      </DataTable>
       <MoreButton list={list} />
     </>
   );
@@ -81,9 +70,9 @@ function BindingRow({ binding }: { readonly binding: JsonObject }) {
         <Time time={String(binding.createTime)} />
       </Table.Td>
       <Table.Td>
-        <TextLink to="/view/$resource/$" params={{ resource: "role-bindings", _splat: uid }}>
+        <ViewLink resource="role-bindings" uid={uid}>
           Role binding
-        </TextLink>
+        </ViewLink>
       </Table.Td>
     </Table.Tr>
   );

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Stack, Title } from "@mantine/core";
-import type { TabProps } from "../view/tabs.ts";
+import type { TabProps } from "../view/tab-props.ts";
 import { Events } from "./events.tsx";
 import { Facts, Severities } from "./facts.tsx";
 import { StatusBadge } from "./status-badge.tsx";

@@ -3,7 +3,7 @@ import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import { Accordion, Button, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { lazyRouteComponent } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
-import type { TabProps } from "../view/tabs.ts";
+import type { TabProps } from "../view/tab-props.ts";
 import { Events } from "./events.tsx";
 import { historyOf } from "./history.ts";
 import { StatusBadge } from "./status-badge.tsx";

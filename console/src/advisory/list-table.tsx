@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Skeleton, Table, Text } from "@mantine/core";
 import { memo } from "react";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
-import { TextLink } from "../links.tsx";
+import { ViewLink } from "../links.tsx";
 import { Heading, type Ordering } from "../list/table.tsx";
 import { Time } from "../time.tsx";
 import { SeverestBadge } from "./severity.tsx";
@@ -63,14 +63,9 @@ const AdvisoryRow = memo(({ advisory, known }: AdvisoryRowProps) => {
         <SeverestBadge severities={advisory.severities} />
       </Table.Td>
       <Table.Td>
-        <TextLink
-          to="/view/$resource/$"
-          params={{ resource: "advisories", _splat: String(advisory.uid) }}
-          className="uid"
-          fw={500}
-        >
+        <ViewLink resource="advisories" uid={String(advisory.uid)} className="uid" fw={500}>
           {String(advisory.advisoryId)}
-        </TextLink>
+        </ViewLink>
       </Table.Td>
       <Table.Td>
         <VulnerabilityIds ids={aliasesOf(advisory)} known={known} />

@@ -4,7 +4,7 @@ import { useMethod } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
 import { MoreButton } from "../more-button.tsx";
 import { usePages } from "../queries.ts";
-import type { TabProps } from "../view/tabs.ts";
+import type { TabProps } from "../view/tab-props.ts";
 import { useFilter } from "../view/use-filter.ts";
 import { AuditFilters } from "./filters.tsx";
 import { type AuditRecord, RecordTable } from "./records.tsx";

@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Table, Text } from "@mantine/core";
 import { useContract } from "../contract.ts";
 import { CopyText, Uid } from "../copy.tsx";
+import { DataTable } from "../data-table.tsx";
 import { Reference } from "../links.tsx";
 import { Time } from "../time.tsx";
 
@@ -11,25 +12,15 @@ export type AuditRecord = JsonObject;
 /** Who did what, and how it ended. */
 export function RecordTable({ records }: { readonly records: readonly AuditRecord[] }) {
   return (
-    <Table.ScrollContainer minWidth={760} type="native" tabIndex={0} role="region" aria-label="Audit records">
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Time</Table.Th>
-            <Table.Th>Caller</Table.Th>
-            <Table.Th>Method</Table.Th>
-            <Table.Th>Resource</Table.Th>
-            <Table.Th>Result</Table.Th>
-            <Table.Th>Request</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {records.map((record) => (
-            <RecordRow key={String(record.id)} record={record} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable
+      label="Audit records"
+      columns={["Time", "Caller", "Method", "Resource", "Result", "Request"]}
+      minWidth={760}
+    >
+      {records.map((record) => (
+        <RecordRow key={String(record.id)} record={record} />
+      ))}
+    </DataTable>
   );
 }
 

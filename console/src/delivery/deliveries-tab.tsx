@@ -5,7 +5,7 @@ import { ErrorPanel } from "../error-panel.tsx";
 import { SuggestedInput } from "../form/suggested-input.tsx";
 import { MoreButton } from "../more-button.tsx";
 import { useCall, usePages } from "../queries.ts";
-import type { TabProps } from "../view/tabs.ts";
+import type { TabProps } from "../view/tab-props.ts";
 import { useFilter } from "../view/use-filter.ts";
 import { DeliverySettings } from "./delivery-settings.tsx";
 import { DeliveryTable } from "./delivery-table.tsx";

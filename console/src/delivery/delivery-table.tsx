@@ -2,31 +2,23 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Badge, Button, Group, List, Table, Text, UnstyledButton } from "@mantine/core";
 import { useState } from "react";
 import { CopyText, Uid } from "../copy.tsx";
+import { DataTable } from "../data-table.tsx";
 import { Time } from "../time.tsx";
 import { useDeliveryCall } from "./use-delivery-call.ts";
 
 /** Deliveries, each with its attempts when it is opened. */
 export function DeliveryTable({ deliveries }: { readonly deliveries: readonly JsonObject[] }) {
   return (
-    <Table.ScrollContainer minWidth={760} type="native" tabIndex={0} role="region" aria-label="Deliveries">
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Event</Table.Th>
-            <Table.Th>Time</Table.Th>
-            <Table.Th>Subject</Table.Th>
-            <Table.Th>State</Table.Th>
-            <Table.Th>Last attempt</Table.Th>
-            <Table.Th aria-label="Replay" />
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {deliveries.map((delivery) => (
-            <DeliveryRows key={String(delivery.eventId)} delivery={delivery} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable
+      label="Deliveries"
+      columns={["Event", "Time", "Subject", "State", "Last attempt"]}
+      action="Replay"
+      minWidth={760}
+    >
+      {deliveries.map((delivery) => (
+        <DeliveryRows key={String(delivery.eventId)} delivery={delivery} />
+      ))}
+    </DataTable>
   );
 }
 

@@ -1,5 +1,6 @@
-import { Button, Code, CopyButton, Group, Modal, Select, Stack, Text } from "@mantine/core";
+import { Button, Code, Group, Modal, Select, Stack, Text } from "@mantine/core";
 import { useState } from "react";
+import { CopyTextButton } from "../copy.tsx";
 import { useDeliveryCall } from "./use-delivery-call.ts";
 
 const overlaps = [
@@ -23,13 +24,7 @@ export function RotateDialog({ uid, close }: { readonly uid: string; close(): vo
             {secret}
           </Code>
           <Group justify="flex-end">
-            <CopyButton value={secret}>
-              {({ copied, copy }) => (
-                <Button variant="default" onClick={copy}>
-                  {copied ? "Copied" : "Copy"}
-                </Button>
-              )}
-            </CopyButton>
+            <CopyTextButton text={secret} />
             <Button onClick={close}>Done</Button>
           </Group>
         </Stack>

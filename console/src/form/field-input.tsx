@@ -9,12 +9,12 @@ import {
   Textarea,
   TextInput,
 } from "@mantine/core";
-import type { ReactNode } from "react";
 import { Comment } from "../comment.tsx";
 import { behaves, FieldBehavior, referenceType, title } from "../contract.ts";
 import { enumLabel } from "../enum-label.ts";
 import { localTime } from "../time.tsx";
 import { isSecret } from "./drafts.ts";
+import type { InputProps } from "./input-props.ts";
 import { JsonField } from "./json-field.tsx";
 import { ReferenceInput } from "./reference-input.tsx";
 
@@ -25,15 +25,6 @@ interface FieldInputProps {
   onChange(value: JsonValue | undefined): void;
   readonly problem: string | undefined;
   readonly isDisabled: boolean;
-}
-
-/** What every kind of input is given. */
-export interface InputProps {
-  readonly label: string;
-  readonly description: ReactNode;
-  readonly error: string | undefined;
-  readonly disabled: boolean;
-  readonly withAsterisk: boolean;
 }
 
 /** The input of a field, by its type. */

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Textarea } from "@mantine/core";
 import { useState } from "react";
-import type { InputProps } from "./field-input.tsx";
+import type { InputProps } from "./input-props.ts";
 
 interface JsonFieldProps extends InputProps {
   readonly value: JsonValue | undefined;

@@ -6,7 +6,7 @@ import { isUid } from "../../../src/uid.ts";
 import { nameField, useContract } from "../contract.ts";
 import { shortUid } from "../copy.tsx";
 import { itemsOf, useCall, useName, useNameSearch } from "../queries.ts";
-import type { InputProps } from "./field-input.tsx";
+import type { InputProps } from "./input-props.ts";
 
 interface ReferenceInputProps extends Partial<InputProps> {
   readonly label: string;

@@ -10,8 +10,9 @@ import { useMethod } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
 import { TextLink } from "../links.tsx";
 import { useCall } from "../queries.ts";
+import { Section } from "../section.tsx";
 import { Contents } from "../view/contents.tsx";
-import type { TabProps } from "../view/tabs.ts";
+import type { TabProps } from "../view/tab-props.ts";
 
 const OpenBySeverity = lazy(() => import("../advisory/open-by-severity.tsx"));
 
@@ -27,20 +28,14 @@ export function GroupOverview({ entry, resource }: TabProps) {
   return (
     <Stack gap="xl">
       {resource.description && <Text className="comment">{String(resource.description)}</Text>}
-      <section aria-label="What is in it">
-        <Title order={2} size="h4" mb="xs">
-          What is in it
-        </Title>
+      <Section name="What is in it">
         <Contents entry={entry} uid={scope} />
-      </section>
-      <section aria-label="Open advisories">
-        <Title order={2} size="h4" mb="xs">
-          Open advisories
-        </Title>
+      </Section>
+      <Section name="Open advisories">
         <Suspense fallback={<Skeleton height={24} maw={400} />}>
           <OpenBySeverity group={scope} />
         </Suspense>
-      </section>
+      </Section>
       <Excerpt
         title="Who has access"
         tab="Access"

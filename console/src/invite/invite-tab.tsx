@@ -5,7 +5,7 @@ import { Named } from "../access/grants.tsx";
 import { Capabilities } from "../access/role-capabilities.tsx";
 import { GroupPath } from "../group/path.tsx";
 import { Time } from "../time.tsx";
-import type { TabProps } from "../view/tabs.ts";
+import type { TabProps } from "../view/tab-props.ts";
 import { InviteLink } from "./link.tsx";
 
 /** Whom an invite is for, what they get, and where they accept it. */

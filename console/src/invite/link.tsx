@@ -1,5 +1,6 @@
-import { Button, CopyButton, Group, Stack, Text, TextInput } from "@mantine/core";
+import { Group, Stack, Text, TextInput } from "@mantine/core";
 import { QRCodeSVG } from "qrcode.react";
+import { CopyTextButton } from "../copy.tsx";
 import { acceptAddress } from "./code.ts";
 
 /** The address to accept an invite at, as a text to copy and as a QR code. */
@@ -18,13 +19,7 @@ export function InviteLink({ code }: { readonly code?: string }) {
             value={address}
             onFocus={({ currentTarget }) => currentTarget.select()}
           />
-          <CopyButton value={address}>
-            {({ copied, copy }) => (
-              <Button variant="default" onClick={copy}>
-                {copied ? "Copied" : "Copy"}
-              </Button>
-            )}
-          </CopyButton>
+          <CopyTextButton text={address} />
         </Group>
         <Text size="sm" c="dimmed">
           {code === undefined

@@ -5,7 +5,7 @@ import { parentType, type ResourceEntry } from "../../../src/remote/catalog/reso
 import { parentOf } from "../../../src/uid.ts";
 import { nameField, referenceType, title } from "../contract.ts";
 import { CopyText, shortUid } from "../copy.tsx";
-import { Reference, TextLink } from "../links.tsx";
+import { Reference, ViewLink } from "../links.tsx";
 import { isEmpty, Value } from "../value.tsx";
 
 /** How a list is ordered. */
@@ -129,9 +129,9 @@ function Cell({ entry, field, item, isFirst }: CellProps) {
   const isText = field === nameField(entry) && !isEmpty(value);
   return (
     <Group gap="xs" wrap="nowrap">
-      <TextLink to="/view/$resource/$" params={{ resource: entry.plural, _splat: uid }} fw={500}>
+      <ViewLink resource={entry.plural} uid={uid} fw={500}>
         {isText ? <span className="cell">{String(value)}</span> : shortUid(uid)}
-      </TextLink>
+      </ViewLink>
       <CopyText label="uid" text={uid} shown="" />
     </Group>
   );

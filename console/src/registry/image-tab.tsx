@@ -1,11 +1,12 @@
-import { Group, Skeleton, Stack, Table, Text, Title } from "@mantine/core";
+import { Group, Skeleton, Stack, Table, Text } from "@mantine/core";
 import { parentOf } from "../../../src/uid.ts";
 import { useContract } from "../contract.ts";
 import { CopyText } from "../copy.tsx";
 import { ErrorPanel } from "../error-panel.tsx";
-import { TextLink } from "../links.tsx";
+import { TextLink, ViewLink } from "../links.tsx";
 import { itemsOf, useCall } from "../queries.ts";
-import type { TabProps } from "../view/tabs.ts";
+import { Section } from "../section.tsx";
+import type { TabProps } from "../view/tab-props.ts";
 import { type ImageProps, ImageSize, useArchitectures } from "./images.tsx";
 import { ScanReports } from "./scan-reports.tsx";
 
@@ -28,10 +29,7 @@ export function ImageTab({ resource }: TabProps) {
 function Platforms(image: ImageProps) {
   const { architectures, error } = useArchitectures(image);
   return (
-    <section aria-label="Architectures">
-      <Title order={2} size="h4" mb="xs">
-        Architectures
-      </Title>
+    <Section name="Architectures">
       {error !== null ? (
         <ErrorPanel error={error} />
       ) : architectures === undefined ? (
@@ -58,7 +56,7 @@ function Platforms(image: ImageProps) {
           </Table.Tbody>
         </Table>
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -71,21 +69,13 @@ function Tags({ repoUid, digest }: ImageProps) {
   const { data, error } = useCall(entry.methods.List, { ...filter, orderBy: "name", pageSize: maxTags });
   const total = Number(data?.totalCount ?? 0);
   return (
-    <section aria-label="Tags">
-      <Title order={2} size="h4" mb="xs">
-        Tags
-      </Title>
+    <Section name="Tags">
       {error !== null && <ErrorPanel error={error} />}
       <Group gap="xs">
         {itemsOf(entry, data).map(({ uid, name }) => (
-          <TextLink
-            key={String(uid)}
-            to="/view/$resource/$"
-            params={{ resource: "tags", _splat: String(uid) }}
-            underline="always"
-          >
+          <ViewLink key={String(uid)} resource="tags" uid={String(uid)} underline="always">
             <span className="cell">{String(name)}</span>
-          </TextLink>
+          </ViewLink>
         ))}
         {total > maxTags && (
           <TextLink to="/list/$resource" params={{ resource: "tags" }} search={{ filter }} underline="always">
@@ -93,6 +83,6 @@ function Tags({ repoUid, digest }: ImageProps) {
           </TextLink>
         )}
       </Group>
-    </section>
+    </Section>
   );
 }

@@ -4,7 +4,7 @@ import { ErrorPanel } from "../error-panel.tsx";
 import { ButtonLink } from "../links.tsx";
 import { Markdown } from "../markdown/markdown.tsx";
 import { useCall } from "../queries.ts";
-import type { TabProps } from "../view/tabs.ts";
+import type { TabProps } from "../view/tab-props.ts";
 
 /** The readme of a repo, which has the uid of the repo. */
 export function ReadmeTab({ entry, resource }: TabProps) {

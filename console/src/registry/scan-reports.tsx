@@ -1,13 +1,15 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Button, Group, Skeleton, Stack, Table, Text, Title } from "@mantine/core";
+import { Button, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
 import { useState } from "react";
 import { RatingBadge } from "../advisory/severity.tsx";
 import { useKnownVulnerabilities, VulnerabilityId } from "../advisory/vulnerability-id.tsx";
 import { useMethod } from "../contract.ts";
 import { CopyText } from "../copy.tsx";
+import { DataTable } from "../data-table.tsx";
 import { ErrorPanel } from "../error-panel.tsx";
 import { ForeignLink } from "../markdown/foreign-link.tsx";
 import { useCall } from "../queries.ts";
+import { Section } from "../section.tsx";
 import { Time } from "../time.tsx";
 import { ratingOf, textsOf } from "./findings.ts";
 import type { ImageProps } from "./images.tsx";
@@ -20,10 +22,7 @@ export function ScanReports({ repoUid, digest, tag }: ImageProps & { readonly ta
   const { data, error, refetch } = useCall(list, { repoId: repoUid, tag });
   const reports = (data?.items ?? []) as JsonObject[];
   return (
-    <section aria-label="Vulnerabilities">
-      <Title order={2} size="h4" mb="xs">
-        Vulnerabilities
-      </Title>
+    <Section name="Vulnerabilities">
       {error !== null ? (
         <ErrorPanel error={error} retry={() => void refetch()} />
       ) : data === undefined ? (
@@ -39,7 +38,7 @@ export function ScanReports({ repoUid, digest, tag }: ImageProps & { readonly ta
           />
         ))
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -71,22 +70,15 @@ function Report({ report, digest }: { readonly report: JsonObject; readonly dige
       {findings.length === 0 ? (
         <Text c="dimmed">It found nothing.</Text>
       ) : (
-        <Table.ScrollContainer minWidth={700} type="native" tabIndex={0} aria-label="Findings">
-          <Table verticalSpacing="xs">
-            <Table.Thead>
-              <Table.Tr>
-                {["Severity", "Vulnerability", "Packages", "Fixed in", "References"].map((label) => (
-                  <Table.Th key={label}>{label}</Table.Th>
-                ))}
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {shown.map((finding) => (
-                <Finding key={String(finding.id)} finding={finding} isKnown={known.has(String(finding.id))} />
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <DataTable
+          label="Findings"
+          columns={["Severity", "Vulnerability", "Packages", "Fixed in", "References"]}
+          minWidth={700}
+        >
+          {shown.map((finding) => (
+            <Finding key={String(finding.id)} finding={finding} isKnown={known.has(String(finding.id))} />
+          ))}
+        </DataTable>
       )}
       {shown.length < findings.length && (
         <Button variant="default" size="xs" onClick={() => setWhole(true)}>

@@ -5,11 +5,11 @@ import { useState } from "react";
 import { useContract } from "../contract.ts";
 import { CopyText } from "../copy.tsx";
 import { ErrorPanel } from "../error-panel.tsx";
-import { TextLink } from "../links.tsx";
+import { TextLink, ViewLink } from "../links.tsx";
 import { Paging } from "../list/paging.tsx";
 import { itemsOf, useCall } from "../queries.ts";
 import { Time } from "../time.tsx";
-import type { TabProps } from "../view/tabs.ts";
+import type { TabProps } from "../view/tab-props.ts";
 import { ImageSize, useArchitectures } from "./images.tsx";
 
 /** The tags that can be left out, by the field of the request. */
@@ -108,9 +108,9 @@ function TagRow({ tag, repoUid }: { readonly tag: JsonObject; readonly repoUid: 
     <Table.Tr>
       <Table.Td>
         <Group gap="xs" wrap="nowrap">
-          <TextLink to="/view/$resource/$" params={{ resource: "tags", _splat: String(tag.uid) }} fw={500}>
+          <ViewLink resource="tags" uid={String(tag.uid)} fw={500}>
             <span className="cell">{String(tag.name)}</span>
-          </TextLink>
+          </ViewLink>
           {tag.deprecated === true && (
             <Badge variant="default" tt="none" radius="sm">
               Deprecated

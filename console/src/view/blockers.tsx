@@ -4,7 +4,7 @@ import type { PlatformError } from "../../../src/client/index.ts";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
 import { referenceType, title, useContract } from "../contract.ts";
 import { shortUid } from "../copy.tsx";
-import { displayName, TextLink } from "../links.tsx";
+import { displayName, TextLink, ViewLink } from "../links.tsx";
 import { itemsOf, useCall } from "../queries.ts";
 import { contentsOf } from "./contents.tsx";
 
@@ -70,13 +70,9 @@ function Some({ entry, filter }: Found) {
       {items.map((item, i) => (
         <span key={String(item.uid)}>
           {i > 0 && ", "}
-          <TextLink
-            underline="always"
-            to="/view/$resource/$"
-            params={{ resource: entry.plural, _splat: String(item.uid) }}
-          >
+          <ViewLink resource={entry.plural} uid={String(item.uid)} underline="always">
             {displayName(entry, item)}
-          </TextLink>
+          </ViewLink>
         </span>
       ))}
       {total > items.length && ` and ${(total - items.length).toLocaleString("en")} more`}

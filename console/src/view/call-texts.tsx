@@ -1,4 +1,5 @@
-import { Button, Code, CopyButton, Group, Stack, Text } from "@mantine/core";
+import { Code, Group, Stack, Text } from "@mantine/core";
+import { CopyTextButton } from "../copy.tsx";
 import type { CallText } from "./call-text.ts";
 
 /** Texts to copy. */
@@ -11,13 +12,7 @@ export function CallTexts({ texts }: { readonly texts: readonly CallText[] }) {
             <Text fw={600} size="sm">
               {program}
             </Text>
-            <CopyButton value={text}>
-              {({ copied, copy }) => (
-                <Button size="compact-xs" variant="default" onClick={copy} aria-label={`Copy as ${program}`}>
-                  {copied ? "Copied" : "Copy"}
-                </Button>
-              )}
-            </CopyButton>
+            <CopyTextButton text={text} size="compact-xs" label={`Copy as ${program}`} />
           </Group>
           <Code block tabIndex={0}>
             {text}

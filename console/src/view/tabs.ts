@@ -1,14 +1,7 @@
 /** Tabs of the pages of some resources that are made by hand. The others come from the contract. */
-import type { JsonObject } from "@bufbuild/protobuf";
 import { lazyRouteComponent } from "@tanstack/react-router";
 import type { ComponentType } from "react";
-import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
-
-/** What a tab shows. */
-export interface TabProps {
-  readonly entry: ResourceEntry;
-  readonly resource: JsonObject;
-}
+import type { TabProps } from "./tab-props.ts";
 
 /** A tab before those that every resource has. */
 export interface Tab {
