@@ -1,21 +1,32 @@
 /** The source tree follows the table of its modules, `modules.json`. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import modules from "./modules.json" with { type: "json" };
-import { type Sources, violationsOf } from "./violations.ts";
+import { type Sources, violationsBeside, violationsOf } from "./violations.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-const sources: Sources = new Map(
-  readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".ts"))
-    .map((path) => [`src/${path}`, readFileSync(join(root, "src", path), "utf8")]),
-);
+/** The sources in folders, without those that packages have installed. */
+function sourcesIn(...folders: readonly string[]): Sources {
+  const paths = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((path) => `${folder}/${path}`),
+  );
+  const own = paths.filter((path) => /\.tsx?$/.test(path) && !path.includes("/node_modules/"));
+  return new Map(own.map((path) => [path, readFileSync(join(root, path), "utf8")]));
+}
 
 test("the source tree has no violation", () => {
+  const sources = sourcesIn("src");
   expect(sources.size).toBeGreaterThan(300);
   expect(violationsOf(sources, modules)).toEqual([]);
+});
+
+test("nor have the console, the tests, the benchmark and packages", () => {
+  const beside = ["console/src", "test", "bench", "packages"].filter((folder) => existsSync(join(root, folder)));
+  const sources = sourcesIn(...beside);
+  expect(sources.size).toBeGreaterThan(500);
+  expect(violationsBeside(sources)).toEqual([]);
 });
 
 const imports = (...paths: string[]) => paths.map((path) => `import "${path}";\n`).join("");
@@ -77,4 +88,27 @@ test.each<[string, Record<string, string>, string]>([
   ["a long file", { "src/rest/planted.ts": "\n".repeat(401) }, "src/rest/planted.ts has 401 lines, more than 400"],
 ])("%s is found", (_, planted, violation) => {
   expect(violationsOf(new Map(Object.entries(planted)), modules)).toEqual([violation]);
+});
+
+test.each<[string, Record<string, string>, string]>([
+  [
+    "a circle of the console, by a type and an import()",
+    {
+      "console/src/one.tsx": 'import type { Two } from "./two.tsx";\n',
+      "console/src/two.tsx": 'export const load = () => import("./one.tsx");\n',
+    },
+    "files in a cycle: console/src/one.tsx, console/src/two.tsx",
+  ],
+  [
+    "a circle of helpers of tests",
+    { "test/one.ts": imports("./two.ts"), "test/two.ts": imports("./one.ts") },
+    "files in a cycle: test/one.ts, test/two.ts",
+  ],
+  [
+    "a part of the server in the console",
+    { "console/src/planted.tsx": imports("../../src/store/index.ts") },
+    "console/src/planted.tsx imports src/store/index.ts: the console may not use it",
+  ],
+])("beside the source tree, %s is found", (_, planted, violation) => {
+  expect(violationsBeside(new Map(Object.entries(planted)))).toEqual([violation]);
 });

@@ -1,4 +1,4 @@
-/** The rules of the source tree, told by its imports. */
+/** The rules of the source tree, and of what is beside it, told by their imports. */
 import { dirname, join, posix } from "node:path";
 
 /**
@@ -14,13 +14,15 @@ const maxFilesOfFolder = 20;
 /** Modules that know no service of this platform, whose generated code is in `gen/platform`. */
 const domainFree: ReadonlySet<string> = new Set(["codec", "versions", "http", "call", "rpc", "rest", "store"]);
 const databaseDrivers: ReadonlySet<string> = new Set(["kysely", "pg", "node:sqlite"]);
+/** What browsers load of this repository: the console itself, the client, and what reads the contract. */
+const loadedByBrowsers = /^(console|gen|src\/remote\/catalog)\/|^src\/(client\/index|uid)\.ts$/;
 /** What is loaded before the program, and must not load it. */
 const loadedAlone = "src/app/garbage-collection.ts";
 
 /** Every violation, one line each, sorted. */
 export function violationsOf(sources: Sources, modules: ModuleTable): string[] {
   const imports = new Map([...sources].map(([path, text]) => [path, importsOf(path, text)]));
-  const files = new Map([...imports].map(([path, { files }]) => [path, files.filter((file) => sources.has(file))]));
+  const files = knownFiles(imports, sources);
   return [
     ...unknownModules(sources, modules),
     ...upwards(modules),
@@ -30,10 +32,36 @@ export function violationsOf(sources: Sources, modules: ModuleTable): string[] {
         .filter((name) => databaseDrivers.has(name) && moduleOf(path) !== "store")
         .map((name) => `${path} imports ${name}: only store knows databases`),
     ]),
-    ...cyclesOf(files).map((cycle) => `files in a cycle: ${cycle.join(", ")}`),
+    ...fileCycles(files),
     ...cyclesOf(foldersOf(files)).map((cycle) => `folders in a cycle: ${cycle.join(", ")}`),
     ...sizes(sources),
   ].sort();
+}
+
+/** Those of the console, of tests and their helpers, of the benchmark and of packages. */
+export function violationsBeside(sources: Sources): string[] {
+  const imports = new Map([...sources].map(([path, text]) => [path, importsOf(path, text)]));
+  const ofConsole = [...imports].filter(([path]) => path.startsWith("console/"));
+  return [
+    ...ofConsole.flatMap(([path, { files }]) =>
+      files
+        .filter((file) => !loadedByBrowsers.test(file))
+        .map((file) => `${path} imports ${file}: the console may not use it`),
+    ),
+    ...fileCycles(knownFiles(imports, sources)),
+    ...sizes(new Map([...sources].filter(([path]) => path.startsWith("console/")))),
+  ].sort();
+}
+
+type Imports = ReadonlyMap<string, { readonly files: readonly string[] }>;
+
+/** What each file imports of the sources. */
+function knownFiles(imports: Imports, sources: Sources): Map<string, string[]> {
+  return new Map([...imports].map(([path, { files }]) => [path, files.filter((file) => sources.has(file))]));
+}
+
+function fileCycles(files: ReadonlyMap<string, readonly string[]>): string[] {
+  return cyclesOf(files).map((cycle) => `files in a cycle: ${cycle.join(", ")}`);
 }
 
 /** `import … from "x"`, `export … from "x"`, `import "x"` and `import("x")`, as the formatter writes them. */
@@ -41,7 +69,7 @@ const importPattern = /(?<![\w.])(?:from|import)\s*\(?\s*"([^"]+)"/g;
 
 /** What a file imports, types and `import()` included: files by path, and packages by name. */
 export function importsOf(path: string, text: string): { files: string[]; packages: string[] } {
-  const names = [...text.matchAll(importPattern)].map(([, name]) => name!);
+  const names = [...text.matchAll(importPattern)].map(([, name]) => name!.replace(/\?\w+$/, "")); // of Vite: `?worker`
   return {
     files: names.filter((name) => name.startsWith(".")).map((name) => posix.normalize(join(dirname(path), name))),
     packages: names.filter((name) => !name.startsWith(".")),
