@@ -4,7 +4,7 @@
 
 import { type Issuer, keySetMaxAgeSeconds } from "../auth/index.ts";
 import { type Endpoints, readEndpoint } from "../http/index.ts";
-import type { PortRequest, PortResponse } from "../message/index.ts";
+import type { PortResponse } from "../message/index.ts";
 
 /** What {@link createEndpoints} needs. */
 export interface EndpointsOptions {
@@ -32,31 +32,20 @@ export function createEndpoints({ issuer, unreadiness, onProbe, onError }: Endpo
     return status === undefined ? ok : { status: 503, document: { status } };
   };
   const published = (document: unknown) => ({ status: 200, document, maxAgeSeconds: keySetMaxAgeSeconds });
-  const documents: Readonly<Record<string, () => Answer | Promise<Answer>>> = {
-    "/livez": () => ok,
-    "/readyz": ready,
-    "/.well-known/openid-configuration": () => published(issuer.discovery()),
-    "/.well-known/jwks.json": async () => published(await issuer.jwks()),
+  const endpointOf = (make: () => Answer | Promise<Answer>) =>
+    readEndpoint(async (request, response) => {
+      const { status, document, maxAgeSeconds } = await make();
+      const body = JSON.stringify(document);
+      response.statusCode = status;
+      response.setHeader("content-type", "application/json");
+      response.setHeader("content-length", Buffer.byteLength(body));
+      if (maxAgeSeconds !== undefined) response.setHeader("cache-control", `public, max-age=${maxAgeSeconds}`);
+      response.end(request.method === "HEAD" ? "" : body);
+    }, onError);
+  return {
+    "/livez": endpointOf(() => ok),
+    "/readyz": endpointOf(ready),
+    "/.well-known/openid-configuration": endpointOf(() => published(issuer.discovery())),
+    "/.well-known/jwks.json": endpointOf(async () => published(await issuer.jwks())),
   };
-
-  async function answer(
-    make: () => Answer | Promise<Answer>,
-    request: PortRequest,
-    response: PortResponse,
-  ): Promise<void> {
-    const { status, document, maxAgeSeconds } = await make();
-    const body = JSON.stringify(document);
-    response.statusCode = status;
-    response.setHeader("content-type", "application/json");
-    response.setHeader("content-length", Buffer.byteLength(body));
-    if (maxAgeSeconds !== undefined) response.setHeader("cache-control", `public, max-age=${maxAgeSeconds}`);
-    response.end(request.method === "HEAD" ? "" : body);
-  }
-
-  return Object.fromEntries(
-    Object.entries(documents).map(([path, make]) => [
-      path,
-      readEndpoint((request, response) => answer(make, request, response), onError),
-    ]),
-  );
 }

@@ -18,9 +18,8 @@ export class PlainHeaders implements Headers {
   get #fields(): Map<string, string> {
     if (this.#map === undefined) {
       this.#map = new Map();
-      for (const [name, value] of Object.entries(this.#incoming ?? {})) {
+      for (const [name, value] of Object.entries(this.#incoming ?? {}))
         if (!name.startsWith(":")) for (const one of [value ?? []].flat()) this.#add(name, one);
-      }
       this.#incoming = undefined;
     }
     return this.#map;

@@ -39,13 +39,9 @@ export function checkBodyHeaders(
   moreTypes: readonly string[] = [],
 ): void {
   const length = declaredLength(request);
-  if (length === 0) {
-    return;
-  }
+  if (length === 0) return;
   if (kind === "none") {
-    if (Number.isFinite(length)) {
-      throw unexpectedBody();
-    }
+    if (Number.isFinite(length)) throw unexpectedBody();
     return;
   }
   if (parseCoding(headerOf(request, "content-encoding")) === null) {
@@ -59,9 +55,7 @@ export function checkBodyHeaders(
       accept: ["application/json", ...moreTypes].join(", "),
     });
   }
-  if (Number.isFinite(length) && length > maxBytes) {
-    throw tooLarge(maxBytes, setting);
-  }
+  if (Number.isFinite(length) && length > maxBytes) throw tooLarge(maxBytes, setting);
 }
 
 /**
@@ -76,18 +70,14 @@ export function readBody(
   watch: BodyWatch | undefined,
   setting?: string,
 ): Awaitable<Uint8Array> {
-  if (declaredLength(request) === 0) {
-    return emptyBody;
-  }
+  if (declaredLength(request) === 0) return emptyBody;
   if (!("bufferedBody" in request) && isRead(request)) {
     if (kind === "none") throw unexpectedBody();
     const body = readBefore(request, kind === "raw");
     if (body.length > maxBytes) throw tooLarge(maxBytes, setting);
     return body;
   }
-  if (kind === "none") {
-    return readAll(request as PortRequest, 0, unexpectedBody, undefined);
-  }
+  if (kind === "none") return readAll(request as PortRequest, 0, unexpectedBody, undefined);
   return chain(watch?.begin(), () => readWatched(request, maxBytes, watch, setting));
 }
 
@@ -100,9 +90,7 @@ function readWatched(
   const coding = parseCoding(headerOf(request, "content-encoding"));
   const refuse = () => tooLarge(maxBytes, setting);
   const body = "bufferedBody" in request ? request.bufferedBody : readAll(request, maxBytes, refuse, watch);
-  if (coding === undefined || coding === null) {
-    return body;
-  }
+  if (coding === undefined || coding === null) return body;
   return chain(body, (bytes) => (bytes.length === 0 ? bytes : decompress(bytes, coding, maxBytes, setting)));
 }
 
@@ -130,9 +118,7 @@ function readAll(
   };
   const take = (chunk: Uint8Array) => {
     length += chunk.length;
-    if (length > maxBytes) {
-      return stop(refuse());
-    }
+    if (length > maxBytes) return stop(refuse());
     chunks.push(chunk);
     watchPiece(request, chunk.length, watch, stop);
   };
@@ -187,9 +173,7 @@ async function decompress(
   try {
     return await inflaters[coding](bytes, { maxOutputLength: maxBytes });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
-      throw tooLarge(maxBytes, setting);
-    }
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(maxBytes, setting);
     throw invalidArgument([{ field: "", description: `the body is not valid ${coding}` }]);
   }
 }

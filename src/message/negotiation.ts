@@ -28,9 +28,7 @@ function parsePreferences(header: string): Preference[] {
  * Undefined if it accepts none of them. Without a header it is the first.
  */
 export function chooseMediaType<T extends string>(accept: string | undefined, offered: readonly T[]): T | undefined {
-  if (accept === undefined || accept.trim() === "") {
-    return offered[0];
-  }
+  if (accept === undefined || accept.trim() === "") return offered[0];
   const qualities = new Map(parsePreferences(accept).map(({ name, quality }) => [name, quality]));
   let best: { type: T; quality: number; exactness: number } | undefined;
   for (const type of offered) {
@@ -52,9 +50,7 @@ export function chooseMediaType<T extends string>(accept: string | undefined, of
  * `identity`. A client that refuses everything gets it as it is, as without a header.
  */
 export function chooseCoding(acceptEncoding: string | undefined, isSmall: boolean): Coding | undefined {
-  if (acceptEncoding === undefined) {
-    return undefined;
-  }
+  if (acceptEncoding === undefined) return undefined;
   const preferences = parsePreferences(acceptEncoding);
   const qualityOf = (coding: string) =>
     (
@@ -64,13 +60,9 @@ export function chooseCoding(acceptEncoding: string | undefined, isSmall: boolea
   const identity = qualityOf("identity") ?? 1;
   let best: Coding | undefined;
   for (const coding of contentCodings) {
-    if ((qualityOf(coding) ?? 0) > (best === undefined ? 0 : (qualityOf(best) ?? 0))) {
-      best = coding;
-    }
+    if ((qualityOf(coding) ?? 0) > (best === undefined ? 0 : (qualityOf(best) ?? 0))) best = coding;
   }
-  if (best === undefined || identity === 0) {
-    return best;
-  }
+  if (best === undefined || identity === 0) return best;
   const prefersIdentity = preferences.some(({ name }) => name === "identity") && identity > (qualityOf(best) ?? 0);
   return isSmall || prefersIdentity ? undefined : best;
 }
@@ -105,8 +97,6 @@ export function isJsonContentType(contentType: string | undefined, moreTypes: re
 /** Whether a content type is one of `types`, in lower case, with no other charset than UTF-8. */
 export function isUtf8(contentType: string | undefined, types: readonly string[]): boolean {
   const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim().toLowerCase());
-  if (!types.includes(type)) {
-    return false;
-  }
+  if (!types.includes(type)) return false;
   return parameters.every((parameter) => !parameter.startsWith("charset=") || /^charset="?utf-?8"?$/.test(parameter));
 }

@@ -43,9 +43,7 @@ const lingerMs = 2_000;
 
 /** Sends a response, unless the client has gone. Errors: DEADLINE_EXCEEDED. */
 export function send(response: HttpResponse, answer: Answer): Awaitable<void> {
-  if (isOver(response)) {
-    return;
-  }
+  if (isOver(response)) return;
   const { httpStatus, headers } = answer;
   const body = bodiless.has(httpStatus) ? "" : answer.body;
   const length = Buffer.byteLength(body);
@@ -53,16 +51,11 @@ export function send(response: HttpResponse, answer: Answer): Awaitable<void> {
   const isUnmodified = httpStatus === 304;
   const isCodable = isUnmodified || (length > 0 && answer.isRaw !== true);
   const vary = joinVary(response.getHeader("vary"), headers.vary, isCodable ? "Accept-Encoding" : undefined);
-  if (vary !== undefined) {
-    headers.vary = vary;
-  }
-  if (!isCodable || isUnmodified) {
+  if (vary !== undefined) headers.vary = vary;
+  if (!isCodable || isUnmodified)
     return end(response, httpStatus, headers, body, isUnmodified || httpStatus === 204 ? undefined : length);
-  }
   const coding = chooseCoding(headerOf(response.req, "accept-encoding"), length <= smallBodyBytes);
-  if (coding === undefined) {
-    return end(response, httpStatus, headers, body, length);
-  }
+  if (coding === undefined) return end(response, httpStatus, headers, body, length);
   headers["content-encoding"] = coding;
   return chain(compress[coding](body), (coded) => {
     answer.deadline?.check();
@@ -77,20 +70,14 @@ function end(
   body: string | Uint8Array,
   length: number | undefined,
 ): Awaitable<void> {
-  if (length !== undefined) {
-    headers["content-length"] = length;
-  }
-  if (isBuffered(response)) {
-    return response.writeHead(httpStatus, headers).end(body, encodingOf(body, length));
-  }
+  if (length !== undefined) headers["content-length"] = length;
+  if (isBuffered(response)) return response.writeHead(httpStatus, headers).end(body, encodingOf(body, length));
   const request = response.req;
   const nodeResponse = response as ServerResponse; // that of HTTP/2 has the same methods
   const content = request.method === "HEAD" ? "" : body;
   if (!isLongUnread(request)) {
     nodeResponse.writeHead(httpStatus, headers).end(content, encodingOf(content, length));
-    if (!request.complete) {
-      request.resume();
-    }
+    if (!request.complete) request.resume();
     return;
   }
   nodeResponse.writeHead(httpStatus, { ...headers, connection: "close" });

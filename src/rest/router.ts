@@ -135,9 +135,8 @@ class Walk {
   }
 
   #fromDoubleStar(tail: Node, start: number): boolean {
-    for (let end = Math.max(start, this.#segments.length - tail.height); end <= this.#segments.length; end++) {
+    for (let end = Math.max(start, this.#segments.length - tail.height); end <= this.#segments.length; end++)
       if (this.from(tail, end)) return true;
-    }
     return false;
   }
 
@@ -152,9 +151,8 @@ class Walk {
       bindingOf(this.#httpMethod) ?? (this.#httpMethod === "HEAD" ? bindingOf("GET") : undefined) ?? bindingOf("*");
     if (this.found === undefined) {
       const isFirst = this.allow.size === 0;
-      for (const [httpMethod, binding] of byMethod) {
+      for (const [httpMethod, binding] of byMethod)
         if (this.#mayEnd(binding) && this.#isServed(binding, isFirst)) this.allow.add(httpMethod);
-      }
     }
     return this.found !== undefined;
   }

@@ -74,9 +74,8 @@ export function mountReflection(router: ConnectRouter, further: Declared = []): 
 function files(file: DescFile | undefined, asked: string, sent: Set<DescFile>): Answer {
   if (file === undefined) return failure(Code.NotFound, `${asked} does not exist`);
   const toSend = new Set([file]);
-  for (const { dependencies } of toSend) {
+  for (const { dependencies } of toSend)
     for (const dependency of dependencies) if (!sent.has(dependency)) toSend.add(dependency);
-  }
   for (const each of toSend) sent.add(each);
   const fileDescriptorProto = [...toSend].map(encoded);
   return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };

@@ -225,9 +225,7 @@ function textsOf(desc: DescEnum): ReadonlyMap<number, string> {
 
 function choiceForm(field: DescField, texts: ReadonlyMap<number, string>, bind: Bind, out: string): Form {
   const choices: Ascii[] = [];
-  for (const [number, text] of texts) {
-    if (number >= 0 && number < 0x80) choices[number] = asciiOf(text);
-  }
+  for (const [number, text] of texts) if (number >= 0 && number < 0x80) choices[number] = asciiOf(text);
   const tag = tagOf(field, WireType.Varint);
   const absent = texts.get(0) ?? "0";
   return { tag, before: "", read: `${out}.choiceOf(${after(tag)}, ${bind(choices)})`, absent, after: "" };
