@@ -17,7 +17,7 @@ export function ViewLink({ resource, uid, ...props }: ViewLinkProps) {
   return <TextLink to="/view/$resource/$" params={{ resource, _splat: uid }} {...props} />;
 }
 
-interface ViewLinkProps extends AnchorProps {
+interface ViewLinkProps extends Omit<AnchorProps, "style"> {
   readonly resource: string;
   readonly uid: string;
   readonly title?: string;

@@ -28,11 +28,9 @@ export type ServedOptions = RestForm & Pick<RestOptions, "services">;
  * Errors: as those of `createRestHandler`, for bindings that cannot be served.
  */
 export function createOpenApi(served: ServedOptions, { info, servers, security }: OpenApiOptions): Document {
-  const { services, httpRules, invalidBindings, basePath, json, jsonTypes, protobufBodies, emptyAnswer, errors } =
-    served;
   return createDocument({
-    ...{ httpRules, invalidBindings, basePath, json, jsonTypes, protobufBodies, emptyAnswer, errors },
-    services: [...services],
+    ...served,
+    services: [...served.services],
     errorDetails: [],
     commentOf,
     info,

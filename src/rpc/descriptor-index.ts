@@ -1,8 +1,8 @@
 /** Finds proto files by what is declared in them, for server reflection. */
-import type { DescEnum, DescExtension, DescFile, DescMessage, DescService } from "@bufbuild/protobuf";
+import { createRegistry, type DescExtension, type DescFile, type Registry } from "@bufbuild/protobuf";
 
 /** Files and their imports. Names are fully qualified, without a leading dot. */
-export interface DescriptorIndex {
+interface DescriptorIndex {
   /** By path: `google/api/http.proto`. */
   fileByPath(path: string): DescFile | undefined;
   /** By a service, method, message, field, oneof, enum, enum value or extension declared in it. */
@@ -14,51 +14,38 @@ export interface DescriptorIndex {
 /** Indexes the files and their imports. */
 export function indexDescriptors(roots: Iterable<DescFile>): DescriptorIndex {
   const files = new Map<string, DescFile>();
-  const symbols = new Map<string, DescFile>();
-  const extensions = new Map<string, Map<number, DescExtension>>();
-
-  const addFile = (file: DescFile) => {
+  const add = (file: DescFile) => {
     if (files.has(file.proto.name)) return;
     files.set(file.proto.name, file);
-    file.dependencies.forEach(addFile);
-    for (const service of file.services) addService(service);
-    for (const message of file.messages) addMessage(message);
-    for (const enumeration of file.enums) addEnum(enumeration);
-    for (const extension of file.extensions) addExtension(extension);
+    file.dependencies.forEach(add);
   };
-  const addService = ({ file, typeName, methods }: DescService) => {
-    symbols.set(typeName, file);
-    for (const method of methods) symbols.set(`${typeName}.${method.name}`, file);
-  };
-  const addMessage = (message: DescMessage) => {
-    const { file, typeName } = message;
-    symbols.set(typeName, file);
-    extensionsOf(message);
-    for (const { name } of [...message.fields, ...message.oneofs]) symbols.set(`${typeName}.${name}`, file);
-    for (const nested of message.nestedMessages) addMessage(nested);
-    for (const nested of message.nestedEnums) addEnum(nested);
-    for (const nested of message.nestedExtensions) addExtension(nested);
-  };
-  const extensionsOf = ({ typeName }: DescMessage) => {
-    const known = extensions.get(typeName) ?? new Map<number, DescExtension>();
-    extensions.set(typeName, known);
-    return known;
-  };
-  /** The values of an enum are declared beside it, not in it. */
-  const addEnum = ({ file, typeName, values }: DescEnum) => {
-    symbols.set(typeName, file);
-    const scope = typeName.slice(0, typeName.lastIndexOf(".") + 1);
-    for (const value of values) symbols.set(scope + value.name, file);
-  };
-  const addExtension = (extension: DescExtension) => {
-    symbols.set(extension.typeName, extension.file);
-    extensionsOf(extension.extendee).set(extension.number, extension);
-  };
-
-  for (const file of roots) addFile(file);
+  for (const file of roots) add(file);
+  const types = createRegistry(...files.values());
+  const members = new Map([...types].flatMap((type) => membersOf(type).map((name) => [name, type.file])));
   return {
     fileByPath: (path) => files.get(path),
-    fileBySymbol: (name) => symbols.get(name),
-    extensionsOf: (message) => extensions.get(message),
+    fileBySymbol: (name) => types.get(name)?.file ?? members.get(name),
+    extensionsOf(message) {
+      if (types.getMessage(message) === undefined) return undefined;
+      const extensions = [...types].filter((type) => type.kind === "extension");
+      const own = extensions.filter(({ extendee }) => extendee.typeName === message);
+      return new Map(own.map((extension) => [extension.number, extension]));
+    },
   };
+}
+
+/** The full names of what is declared in a type. The values of an enum are declared beside it, not in it. */
+function membersOf(type: Registry extends Iterable<infer T> ? T : never): string[] {
+  const within = (scope: string, members: readonly { readonly name: string }[]) =>
+    members.map(({ name }) => `${scope}${name}`);
+  switch (type.kind) {
+    case "message":
+      return within(`${type.typeName}.`, [...type.fields, ...type.oneofs]);
+    case "service":
+      return within(`${type.typeName}.`, type.methods);
+    case "enum":
+      return within(type.typeName.slice(0, type.typeName.lastIndexOf(".") + 1), type.values);
+    case "extension":
+      return [];
+  }
 }
