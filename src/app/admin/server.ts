@@ -58,25 +58,22 @@ type Serve = (request: IncomingMessage, response: ServerResponse, url: URL) => v
 
 /** Creates the server. It takes GET and HEAD. */
 export function createAdminServer({ failure, readiness, metrics, debug, hosts }: AdminSource): Server {
-  const answers: Readonly<Record<string, (url: URL) => Answer | Promise<Answer>>> = {
-    "/livez": () => {
-      const status = failure();
-      return status === undefined ? [200, { status: "ok" }] : [503, { status }];
-    },
-    "/readyz": ({ searchParams }) => {
-      const { isReady, document, checks } = readiness();
-      return [isReady ? 200 : 503, searchParams.has("verbose") ? formatChecks(checks, isReady) : document];
-    },
-    "/metrics": async () =>
-      metrics === undefined ? [404, { status: "metrics are off (--metrics)" }] : [200, await metrics()],
-  };
+  const page =
+    (answer: (url: URL) => Answer | Promise<Answer>): Serve =>
+    async (_request, response, url) =>
+      respond(response, await answer(url));
   const debugging = serveDebug(debug, () => server.address());
   const pages: Readonly<Record<string, Serve>> = {
-    ...Object.fromEntries(
-      Object.entries(answers).map(([path, answer]): [string, Serve] => [
-        path,
-        async (_request, response, url) => respond(response, await answer(url)),
-      ]),
+    "/livez": page(() => {
+      const status = failure();
+      return status === undefined ? [200, { status: "ok" }] : [503, { status }];
+    }),
+    "/readyz": page(({ searchParams }) => {
+      const { isReady, document, checks } = readiness();
+      return [isReady ? 200 : 503, searchParams.has("verbose") ? formatChecks(checks, isReady) : document];
+    }),
+    "/metrics": page(async () =>
+      metrics === undefined ? [404, { status: "metrics are off (--metrics)" }] : [200, await metrics()],
     ),
     "/debug/heap": debugging.heap,
     "/debug/profile": debugging.profile,
