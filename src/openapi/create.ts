@@ -72,11 +72,7 @@ export function createDocument(options: DocumentOptions): Document {
     })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
-      ...usedComponents(paths, {
-        schemas: schemas.components,
-        responses,
-        parameters: options.parameters ?? {},
-      }),
+      ...usedComponents(paths, { schemas: schemas.components, responses, parameters: options.parameters ?? {} }),
       ...(security && { securitySchemes: security.schemes }),
     },
     ...options.more,

@@ -119,7 +119,6 @@ function valueRules(rules: FieldRules): ValueRules {
     case "sint64":
     case "fixed64":
     case "sfixed64":
-      return rulesFrom({}, ...boundNotes(type.value));
     case "duration":
       return rulesFrom({}, ...boundNotes(type.value));
     default:
@@ -131,11 +130,7 @@ function listRules({ minItems, maxItems, unique, items }: RepeatedRules): ValueR
   const item = items === undefined ? noRules : valueRules(items);
   return {
     keywords: {
-      ...defined({
-        minItems: positive(minItems),
-        maxItems: positive(maxItems),
-        uniqueItems: unique || undefined,
-      }),
+      ...defined({ minItems: positive(minItems), maxItems: positive(maxItems), uniqueItems: unique || undefined }),
       ...(Object.keys(item.keywords).length > 0 && { items: item.keywords }),
     },
     notes: item.notes.map((note) => `Each: ${note}`),

@@ -32,12 +32,7 @@ export function createPages({ home, issuers, openApi, viewerDocument, onError }:
   const files = readFolder("dist/console/assets/", `${consolePath}/assets/`);
   const [index] = readFolder("dist/console/", `${consolePath}/`);
   const document = (type: string, read: () => Promise<string>) =>
-    contentEndpoint({
-      type,
-      headers: { "cache-control": "no-cache" },
-      load: async () => coded(await read()),
-      onError,
-    });
+    contentEndpoint({ type, headers: { "cache-control": "no-cache" }, load: async () => coded(await read()), onError });
   return {
     "/": homeEndpoint(home, assets, onError),
     "/docs": page(() => {

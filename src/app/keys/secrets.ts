@@ -113,20 +113,14 @@ export async function rotateSecrets(
 ): Promise<{ readonly kinds: readonly ResealedKind[]; readonly isComplete: boolean }> {
   const keys = await keysOf(database, config);
   const [current, all] = [createSecrets(keys.slice(0, 1)), createSecrets(keys)];
-  let report: ResealedKind[] = kinds.map(({ name }) => ({
-    kind: name,
-    secrets: 0,
-    resealed: 0,
-    lost: 0,
-    discarded: [],
-  }));
+  let report: readonly ResealedKind[] = [];
   for (let pass = 0; pass < maxPasses; pass++) {
     const passed: ResealedKind[] = [];
     for (const kind of kinds) passed.push(await reseal(database, kind, { current, all, discardsLost, now }));
     report = passed.map((kind, i) => ({
       ...kind,
-      resealed: kind.resealed + report[i]!.resealed,
-      discarded: [...report[i]!.discarded, ...kind.discarded],
+      resealed: kind.resealed + (report[i]?.resealed ?? 0),
+      discarded: [...(report[i]?.discarded ?? []), ...kind.discarded],
     }));
     if (passed.some(({ resealed, discarded }) => resealed + discarded.length > 0)) continue;
     const isComplete = report.every(({ lost }) => lost === 0);

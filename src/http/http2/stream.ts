@@ -148,12 +148,7 @@ export class Http2Stream extends BufferedResponseBase implements BufferedRespons
   }
 
   get req(): BufferedRequest {
-    this.#request ??= {
-      httpVersionMajor: 2,
-      ...this.#requestHead!,
-      complete: true,
-      bufferedBody: this.content,
-    };
+    this.#request ??= { httpVersionMajor: 2, ...this.#requestHead!, complete: true, bufferedBody: this.content };
     return this.#request;
   }
 

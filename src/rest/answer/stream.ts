@@ -244,10 +244,7 @@ async function isPending(promise: Promise<unknown>, afterMs: number): Promise<bo
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(resolve, afterMs, true);
   });
-  const settled = promise.then(
-    () => false,
-    () => false,
-  );
+  const settled = Promise.allSettled([promise]).then(() => false);
   const isLate = await Promise.race([settled, late]);
   clearTimeout(timer);
   return isLate;

@@ -84,12 +84,7 @@ export class HeaderReader {
       bytes += name.length + value.length + fieldOverhead;
       fields.push(name.slice(0, left), value.slice(0, left));
     }
-    const list = {
-      fields,
-      isTooLarge: bytes > this.#maxListBytes,
-      listBytes: bytes,
-      blockBytes: block.length,
-    };
+    const list = { fields, isTooLarge: bytes > this.#maxListBytes, listBytes: bytes, blockBytes: block.length };
     if (!isChanging && block.length <= maxCachedBytes) {
       this.#lastBlock = Buffer.from(block);
       this.#lastList = list;
