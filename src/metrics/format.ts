@@ -39,7 +39,7 @@ function underscored(name: string): string {
 
 const units: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes", "1": "_ratio" };
 
-/** As OpenTelemetry's conventions for Prometheus say: `rpc_server_call_duration_seconds`, and `_total` for a counter. */
+/** As OpenTelemetry says for Prometheus: `rpc_server_call_duration_seconds`, and `_total` for a counter. */
 function prometheusName({ name, unit = "", kind }: Metric): string {
   const bare = underscored(name);
   const suffix = units[unit] ?? "";

@@ -64,8 +64,8 @@ const sessionMegabytes = 4096;
 const unlimited = 1_000_000;
 
 /**
- * Creates the HTTP/2 server. `close` asks every client to open no more streams. Once it knows, GOAWAY names the last one
- * that is served, with which the session ends.
+ * Creates the HTTP/2 server. `close` asks every client to open no more streams. Once it knows, GOAWAY names the last
+ * one that is served, with which the session ends.
  */
 export function createHttp2Server(options: Http2Options): ConnectionServer {
   const { limits, fixed, turns, unsent, headers: allHeaders, bodies } = options;
