@@ -35,6 +35,8 @@ export interface Measured {
   readonly perSecond: number;
   readonly medianMs: number;
   readonly p99Ms: number;
+  /** All answers, with those of the warm-up. */
+  readonly answers: number;
 }
 
 /** Placeholder in a body for a unique number of the same length. */
@@ -80,7 +82,7 @@ export async function measure(job: Job): Promise<Measured> {
   latencies.sort((a, b) => a - b);
   const at = (part: number) =>
     latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * part))] ?? Number.NaN;
-  return { perSecond: latencies.length / seconds, medianMs: at(0.5), p99Ms: at(0.99) };
+  return { perSecond: latencies.length / seconds, medianMs: at(0.5), p99Ms: at(0.99), answers };
 }
 
 /** Whether the last rates differ by less than the tolerance. */

@@ -1,5 +1,5 @@
 /** The processes of a run: servers on one core, the load generator on another, if the system can pin them. */
-import { type ChildProcess, fork, spawnSync } from "node:child_process";
+import { type ChildProcess, type ForkOptions, fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, openSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -22,15 +22,20 @@ const logs: string[] = [];
 
 /** A server process. */
 export interface Running {
+  readonly pid: number;
   /** Sends a message and returns the answer. */
   ask<T>(question: string): Promise<T>;
   stop(): void;
 }
 
 /** Starts a server program with its standard error, the access log, in a file. Returns its first message. */
-export async function start<T>(program: string, args: readonly string[]): Promise<T & Running> {
+export async function start<T>(
+  program: string,
+  args: readonly string[],
+  options: { readonly execArgv?: string[]; readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<T & Running> {
   const log = join(folder, `${children.length}.log`);
-  const child = run(program, args, 0, openSync(log, "a"));
+  const child = run(program, args, 0, openSync(log, "a"), options);
   logs.push(log);
   const ended = once(child, "exit").then(([code]): never => {
     throw new Error(`${program} ended with status ${code}: ${readFileSync(log, "utf8").slice(-2000)}`);
@@ -41,7 +46,7 @@ export async function start<T>(program: string, args: readonly string[]): Promis
     child.send(question);
     return next<A>();
   };
-  return { ...(await next<T>()), ask, stop: () => child.kill("SIGKILL") };
+  return { ...(await next<T>()), pid: child.pid!, ask, stop: () => child.kill("SIGKILL") };
 }
 
 /** Starts the load generator. */
@@ -60,8 +65,15 @@ export function startLoad(): (job: Job) => Promise<Measured> {
   };
 }
 
-function run(program: string, args: readonly string[], core: number, errors: number | "inherit"): ChildProcess {
+function run(
+  program: string,
+  args: readonly string[],
+  core: number,
+  errors: number | "inherit",
+  options: Pick<ForkOptions, "execArgv" | "env"> = {},
+): ChildProcess {
   const child = fork(fileURLToPath(new URL(program, import.meta.url)), args, {
+    ...options,
     stdio: ["ignore", "inherit", errors, "ipc"],
   });
   children.push(child);
