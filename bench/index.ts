@@ -18,6 +18,7 @@
  */
 import { parseArgs } from "node:util";
 import { compareCommits } from "./against.ts";
+import { keepBest, printDistances } from "./best.ts";
 import { writeDocs } from "./docs.ts";
 import { Meter } from "./measure.ts";
 import { overload } from "./overload.ts";
@@ -92,5 +93,8 @@ async function compareAll(): Promise<void> {
     outcomes.push(outcome);
     printOutcome(outcome);
   }
-  if (only === undefined) writeDocs(writeResults(quick ? "quick" : "full", outcomes));
+  printDistances(outcomes);
+  if (only !== undefined) return;
+  keepBest(outcomes);
+  writeDocs(writeResults(quick ? "quick" : "full", outcomes));
 }

@@ -59,7 +59,7 @@ export async function measure(job: Job): Promise<Measured> {
     if (isCounting) latencies.push(performance.now() - startedMs);
     return !isOver;
   };
-  const open = job.protocol === "http1" ? openHttp1 : openHttp2;
+  const open = openerOf(job);
   const perConnection = job.protocol === "http1" ? 1 : streamsPerConnection;
   const sockets: Socket[] = [];
   for (let left = job.concurrency; left > 0; left -= perConnection)
@@ -85,6 +85,22 @@ export async function measure(job: Job): Promise<Measured> {
   return { perSecond: latencies.length / seconds, medianMs: at(0.5), p99Ms: at(0.99), answers };
 }
 
+/** Makes one call after another, on one connection. Errors: as {@link measure}. */
+export async function repeat(request: Request, times: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let left = times;
+  const isMore = () => {
+    if (--left === 0) resolve();
+    return left > 0;
+  };
+  const socket = openerOf(request)(request, 1, isMore, reject);
+  try {
+    await promise;
+  } finally {
+    socket.destroy();
+  }
+}
+
 /** Whether the last rates differ by less than the tolerance. */
 function isSteady(rates: readonly number[]): boolean {
   const last = rates.slice(-steadyRates.count);
@@ -96,7 +112,16 @@ function spin(isOver: () => boolean): void {
   if (!isOver()) setImmediate(spin, isOver);
 }
 
-type Open = (job: Job, streams: number, done: (startedMs: number) => boolean, fail: (error: Error) => void) => Socket;
+type Open = (
+  request: Request,
+  streams: number,
+  done: (startedMs: number) => boolean,
+  fail: (error: Error) => void,
+) => Socket;
+
+function openerOf({ protocol }: Request): Open {
+  return protocol === "http1" ? openHttp1 : openHttp2;
+}
 
 const openHttp1: Open = ({ host, port, path, method, headers, body }, _streams, done, fail) => {
   const data = Buffer.from(body, "base64");
