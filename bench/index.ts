@@ -21,10 +21,11 @@ import { compareCommits } from "./against.ts";
 import { keepBest, printDistances } from "./best.ts";
 import { writeDocs } from "./docs.ts";
 import { Meter } from "./measure.ts";
+import { languageOf, programOf } from "./native-peers.ts";
 import { overload } from "./overload.ts";
 import { comparePgbench } from "./pgbench.ts";
 import { startLoad, stopAll } from "./processes.ts";
-import { rowsOf } from "./rows.ts";
+import { type Row, rowsOf } from "./rows.ts";
 import { Servers } from "./servers.ts";
 import { soak } from "./soak.ts";
 import { type Outcome, printHead, printOutcome, writeResults } from "./table.ts";
@@ -74,12 +75,18 @@ try {
   await servers.remove();
 }
 
+/** Whether the peer of a row is there. */
+function isBuilt({ peer }: Row): boolean {
+  const language = typeof peer === "object" && "program" in peer ? languageOf(peer.program) : undefined;
+  return language === undefined || programOf(language) !== undefined;
+}
+
 async function compareAll(): Promise<void> {
   const meter = new Meter(servers, startLoad(), timing);
   const outcomes: Outcome[] = [];
   printHead();
   for (const row of rowsOf({ quick, large, peers: values.peer })) {
-    if (only !== undefined && !row.name.includes(only)) continue;
+    if ((only !== undefined && !row.name.includes(only)) || !isBuilt(row)) continue;
     const { name, figure, bar } = row;
     const outcome = {
       name,

@@ -1,9 +1,10 @@
 /** The processes of a run: servers on one core, the load generator on another, if the system can pin them. */
-import { type ChildProcess, type ForkOptions, fork, spawnSync } from "node:child_process";
+import { type ChildProcess, type ForkOptions, fork, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, openSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Load } from "./latency.ts";
 import type { Job, Measured } from "./load.ts";
@@ -49,6 +50,20 @@ export async function start<T>(
   return { ...(await next<T>()), pid: child.pid!, ask, stop: () => child.kill("SIGKILL") };
 }
 
+/** Starts a server that is no program for Node. Its first line of output is JSON, and is returned. */
+export async function startNative<T>(program: string, args: readonly string[]): Promise<T> {
+  const log = join(folder, `${children.length}.log`);
+  logs.push(log);
+  const child = spawn(program, args, {
+    stdio: ["ignore", "pipe", openSync(log, "a")],
+    env: { ...process.env, GOMAXPROCS: "1" },
+  });
+  children.push(child);
+  pin(child, 0);
+  const [line] = await once(createInterface(child.stdout!), "line");
+  return JSON.parse(line);
+}
+
 /** Starts the load generator. */
 export function startLoad(): (job: Job) => Promise<Measured> {
   const child = run("load.ts", [], 1, "inherit");
@@ -77,8 +92,12 @@ function run(
     stdio: ["ignore", "inherit", errors, "ipc"],
   });
   children.push(child);
-  if (isPinned) spawnSync("taskset", ["-a", "-p", "-c", String(core), String(child.pid)]);
+  pin(child, core);
   return child;
+}
+
+function pin({ pid }: ChildProcess, core: number): void {
+  if (isPinned) spawnSync("taskset", ["-a", "-p", "-c", String(core), String(pid)]);
 }
 
 /** The answers to expensive calls: 200, and others. */
