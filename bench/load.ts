@@ -123,6 +123,9 @@ function openerOf({ protocol }: Request): Open {
   return protocol === "http1" ? openHttp1 : openHttp2;
 }
 
+/** How a chunked body ends; it comes in one piece with what is before it. */
+const lastChunk = Buffer.from("\r\n0\r\n\r\n");
+
 const openHttp1: Open = ({ host, port, path, method, headers, body }, _streams, done, fail) => {
   const data = Buffer.from(body, "base64");
   const length = method === "POST" ? { "content-length": data.length } : {};
@@ -132,6 +135,7 @@ const openHttp1: Open = ({ host, port, path, method, headers, body }, _streams, 
   const numberAt = request.indexOf(unique);
   const socket = connect(port, host).setNoDelay();
   let missing = -1;
+  let isChunked = false;
   let startedMs = 0;
   const send = () => {
     startedMs = performance.now();
@@ -143,11 +147,12 @@ const openHttp1: Open = ({ host, port, path, method, headers, body }, _streams, 
       const headEnd = chunk.indexOf("\r\n\r\n");
       const head = chunk.toString("latin1", 0, headEnd);
       const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
-      if (!head.startsWith("HTTP/1.1 200") || headEnd < 0 || length === undefined)
-        return fail(new Error(chunk.toString()));
-      missing = Number(length) - (chunk.length - headEnd - 4);
-    } else missing -= chunk.length;
-    if (missing > 0) return;
+      isChunked = length === undefined && /\r\ntransfer-encoding: chunked/i.test(head);
+      if (!head.startsWith("HTTP/1.1 200") || headEnd < 0 || (length === undefined && !isChunked))
+        return fail(new Error(chunk.toString("utf8", 0, 1000)));
+      missing = isChunked ? 0 : Number(length) - (chunk.length - headEnd - 4);
+    } else if (!isChunked) missing -= chunk.length;
+    if (isChunked ? !chunk.subarray(-lastChunk.length).equals(lastChunk) : missing > 0) return;
     missing = -1;
     if (done(startedMs)) send();
   });

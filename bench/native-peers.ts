@@ -43,7 +43,12 @@ function build(language: Language): string | undefined {
 }
 
 const run = (folder: string, program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-  execFileSync(program, args, { cwd: folder, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  execFileSync(program, args, {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
 
 function buildGo(): string {
   const folder = join(built, "go");
