@@ -10,18 +10,22 @@
  *     npm run bench -- --pgbench URL             on PostgreSQL, against pgbench on the same database
  *     npm run bench -- --peer NAME=HOST:PORT     another REST peer that serves the same two paths
  *     npm run bench -- --only TEXT               rows with this text in their names; writes no results
+ *     npm run bench -- --against REF             this working tree against another commit; with --quick, three starts
  *     npm run bench -- --overload                expensive calls, floods, several processes, killed processes
  *     npm run bench -- --overload --only neighbour   only what one organisation costs another
  *     npm run bench -- --soak [MINUTES]          full load of all kinds: checks memory growth and event loop stalls
  *     npm run bench -- --soak --workers N        the same on several processes, beside a client that searches
  */
 import { parseArgs } from "node:util";
+import { compareCommits } from "./against.ts";
+import { keepBest, printDistances } from "./best.ts";
 import { writeDocs } from "./docs.ts";
 import { Meter } from "./measure.ts";
+import { languageOf, programOf } from "./native-peers.ts";
 import { overload } from "./overload.ts";
 import { comparePgbench } from "./pgbench.ts";
 import { startLoad, stopAll } from "./processes.ts";
-import { rowsOf } from "./rows.ts";
+import { type Row, rowsOf } from "./rows.ts";
 import { Servers } from "./servers.ts";
 import { soak } from "./soak.ts";
 import { type Outcome, printHead, printOutcome, writeResults } from "./table.ts";
@@ -37,6 +41,7 @@ const { values, positionals } = parseArgs({
     pgbench: { type: "string" },
     peer: { type: "string", multiple: true, default: [] },
     only: { type: "string" },
+    against: { type: "string" },
   },
   allowPositionals: true,
 });
@@ -56,7 +61,9 @@ try {
     const workers = Number(values.workers);
     const platform = workers === 1 ? await servers.platform(100_000) : await servers.program(100_000, workers);
     await soak(platform, startLoad(), soakMinutes);
-  } else if (values.pgbench !== undefined) await comparePgbench(servers, startLoad(), quick ? 100_000 : 1_000_000);
+  } else if (values.against !== undefined)
+    await compareCommits(values.against, startLoad(), only, quick ? { starts: 3, turns: 8 } : { starts: 7, turns: 20 });
+  else if (values.pgbench !== undefined) await comparePgbench(servers, startLoad(), quick ? 100_000 : 1_000_000);
   else if (values.overload)
     await overload({
       ...(quick ? { repos: 100_000, advisories: 30_000 } : { repos: 1_000_000, advisories: 300_000 }),
@@ -68,12 +75,18 @@ try {
   await servers.remove();
 }
 
+/** Whether the peer of a row is there. */
+function isBuilt({ peer }: Row): boolean {
+  const language = typeof peer === "object" && "program" in peer ? languageOf(peer.program) : undefined;
+  return language === undefined || programOf(language) !== undefined;
+}
+
 async function compareAll(): Promise<void> {
   const meter = new Meter(servers, startLoad(), timing);
   const outcomes: Outcome[] = [];
   printHead();
   for (const row of rowsOf({ quick, large, peers: values.peer })) {
-    if (only !== undefined && !row.name.includes(only)) continue;
+    if ((only !== undefined && !row.name.includes(only)) || !isBuilt(row)) continue;
     const { name, figure, bar } = row;
     const outcome = {
       name,
@@ -87,5 +100,8 @@ async function compareAll(): Promise<void> {
     outcomes.push(outcome);
     printOutcome(outcome);
   }
-  if (only === undefined) writeDocs(writeResults(quick ? "quick" : "full", outcomes));
+  printDistances(outcomes);
+  if (only !== undefined) return;
+  keepBest(outcomes);
+  writeDocs(writeResults(quick ? "quick" : "full", outcomes));
 }

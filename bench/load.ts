@@ -35,6 +35,8 @@ export interface Measured {
   readonly perSecond: number;
   readonly medianMs: number;
   readonly p99Ms: number;
+  /** All answers, with those of the warm-up. */
+  readonly answers: number;
 }
 
 /** Placeholder in a body for a unique number of the same length. */
@@ -57,7 +59,7 @@ export async function measure(job: Job): Promise<Measured> {
     if (isCounting) latencies.push(performance.now() - startedMs);
     return !isOver;
   };
-  const open = job.protocol === "http1" ? openHttp1 : openHttp2;
+  const open = openerOf(job);
   const perConnection = job.protocol === "http1" ? 1 : streamsPerConnection;
   const sockets: Socket[] = [];
   for (let left = job.concurrency; left > 0; left -= perConnection)
@@ -80,7 +82,23 @@ export async function measure(job: Job): Promise<Measured> {
   latencies.sort((a, b) => a - b);
   const at = (part: number) =>
     latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * part))] ?? Number.NaN;
-  return { perSecond: latencies.length / seconds, medianMs: at(0.5), p99Ms: at(0.99) };
+  return { perSecond: latencies.length / seconds, medianMs: at(0.5), p99Ms: at(0.99), answers };
+}
+
+/** Makes one call after another, on one connection. Errors: as {@link measure}. */
+export async function repeat(request: Request, times: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let left = times;
+  const isMore = () => {
+    if (--left === 0) resolve();
+    return left > 0;
+  };
+  const socket = openerOf(request)(request, 1, isMore, reject);
+  try {
+    await promise;
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** Whether the last rates differ by less than the tolerance. */
@@ -94,7 +112,19 @@ function spin(isOver: () => boolean): void {
   if (!isOver()) setImmediate(spin, isOver);
 }
 
-type Open = (job: Job, streams: number, done: (startedMs: number) => boolean, fail: (error: Error) => void) => Socket;
+type Open = (
+  request: Request,
+  streams: number,
+  done: (startedMs: number) => boolean,
+  fail: (error: Error) => void,
+) => Socket;
+
+function openerOf({ protocol }: Request): Open {
+  return protocol === "http1" ? openHttp1 : openHttp2;
+}
+
+/** How a chunked body ends; it comes in one piece with what is before it. */
+const lastChunk = Buffer.from("\r\n0\r\n\r\n");
 
 const openHttp1: Open = ({ host, port, path, method, headers, body }, _streams, done, fail) => {
   const data = Buffer.from(body, "base64");
@@ -105,6 +135,7 @@ const openHttp1: Open = ({ host, port, path, method, headers, body }, _streams, 
   const numberAt = request.indexOf(unique);
   const socket = connect(port, host).setNoDelay();
   let missing = -1;
+  let isChunked = false;
   let startedMs = 0;
   const send = () => {
     startedMs = performance.now();
@@ -116,11 +147,12 @@ const openHttp1: Open = ({ host, port, path, method, headers, body }, _streams, 
       const headEnd = chunk.indexOf("\r\n\r\n");
       const head = chunk.toString("latin1", 0, headEnd);
       const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
-      if (!head.startsWith("HTTP/1.1 200") || headEnd < 0 || length === undefined)
-        return fail(new Error(chunk.toString()));
-      missing = Number(length) - (chunk.length - headEnd - 4);
-    } else missing -= chunk.length;
-    if (missing > 0) return;
+      isChunked = length === undefined && /\r\ntransfer-encoding: chunked/i.test(head);
+      if (!head.startsWith("HTTP/1.1 200") || headEnd < 0 || (length === undefined && !isChunked))
+        return fail(new Error(chunk.toString("utf8", 0, 1000)));
+      missing = isChunked ? 0 : Number(length) - (chunk.length - headEnd - 4);
+    } else if (!isChunked) missing -= chunk.length;
+    if (isChunked ? !chunk.subarray(-lastChunk.length).equals(lastChunk) : missing > 0) return;
     missing = -1;
     if (done(startedMs)) send();
   });

@@ -126,6 +126,7 @@ function meanOf(pairs: readonly Pair[]): Pair {
     perSecond: mean(side, "perSecond"),
     medianMs: mean(side, "medianMs"),
     p99Ms: mean(side, "p99Ms"),
+    answers: mean(side, "answers"),
   });
   return { ours: measured("ours"), peer: measured("peer") };
 }

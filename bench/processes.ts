@@ -1,9 +1,10 @@
 /** The processes of a run: servers on one core, the load generator on another, if the system can pin them. */
-import { type ChildProcess, fork, spawnSync } from "node:child_process";
+import { type ChildProcess, type ForkOptions, fork, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, openSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Load } from "./latency.ts";
 import type { Job, Measured } from "./load.ts";
@@ -22,15 +23,20 @@ const logs: string[] = [];
 
 /** A server process. */
 export interface Running {
+  readonly pid: number;
   /** Sends a message and returns the answer. */
   ask<T>(question: string): Promise<T>;
   stop(): void;
 }
 
 /** Starts a server program with its standard error, the access log, in a file. Returns its first message. */
-export async function start<T>(program: string, args: readonly string[]): Promise<T & Running> {
+export async function start<T>(
+  program: string,
+  args: readonly string[],
+  options: { readonly execArgv?: string[]; readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<T & Running> {
   const log = join(folder, `${children.length}.log`);
-  const child = run(program, args, 0, openSync(log, "a"));
+  const child = run(program, args, 0, openSync(log, "a"), options);
   logs.push(log);
   const ended = once(child, "exit").then(([code]): never => {
     throw new Error(`${program} ended with status ${code}: ${readFileSync(log, "utf8").slice(-2000)}`);
@@ -41,7 +47,21 @@ export async function start<T>(program: string, args: readonly string[]): Promis
     child.send(question);
     return next<A>();
   };
-  return { ...(await next<T>()), ask, stop: () => child.kill("SIGKILL") };
+  return { ...(await next<T>()), pid: child.pid!, ask, stop: () => child.kill("SIGKILL") };
+}
+
+/** Starts a server that is no program for Node. Its first line of output is JSON, and is returned. */
+export async function startNative<T>(program: string, args: readonly string[]): Promise<T> {
+  const log = join(folder, `${children.length}.log`);
+  logs.push(log);
+  const child = spawn(program, args, {
+    stdio: ["ignore", "pipe", openSync(log, "a")],
+    env: { ...process.env, GOMAXPROCS: "1" },
+  });
+  children.push(child);
+  pin(child, 0);
+  const [line] = await once(createInterface(child.stdout!), "line");
+  return JSON.parse(line);
 }
 
 /** Starts the load generator. */
@@ -60,13 +80,24 @@ export function startLoad(): (job: Job) => Promise<Measured> {
   };
 }
 
-function run(program: string, args: readonly string[], core: number, errors: number | "inherit"): ChildProcess {
+function run(
+  program: string,
+  args: readonly string[],
+  core: number,
+  errors: number | "inherit",
+  options: Pick<ForkOptions, "execArgv" | "env"> = {},
+): ChildProcess {
   const child = fork(fileURLToPath(new URL(program, import.meta.url)), args, {
+    ...options,
     stdio: ["ignore", "inherit", errors, "ipc"],
   });
   children.push(child);
-  if (isPinned) spawnSync("taskset", ["-a", "-p", "-c", String(core), String(child.pid)]);
+  pin(child, core);
   return child;
+}
+
+function pin({ pid }: ChildProcess, core: number): void {
+  if (isPinned) spawnSync("taskset", ["-a", "-p", "-c", String(core), String(pid)]);
 }
 
 /** The answers to expensive calls: 200, and others. */

@@ -112,7 +112,8 @@ function statOf(pid: number): string[] {
 
 const ticksPerSecond = 100;
 
-function cpuMsOf(pid: number): number {
+/** The CPU time of a process so far. */
+export function cpuMsOf(pid: number): number {
   const fields = statOf(pid);
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond;
 }

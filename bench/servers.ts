@@ -4,8 +4,9 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { fill, fillAdvisories } from "./data.ts";
+import { languageOf, programOf } from "./native-peers.ts";
 import type { Health } from "./peers/platform.ts";
-import { expensivePath, folder, type Running, start, startExpensiveLoad } from "./processes.ts";
+import { expensivePath, folder, type Running, start, startExpensiveLoad, startNative } from "./processes.ts";
 import { recordedStalls, runCommand, startProgram } from "./program.ts";
 import type { Target } from "./requests.ts";
 
@@ -80,12 +81,13 @@ export class Servers {
   peer(name: string, rows: number): Promise<Target> {
     return this.#once(name, async () => {
       const { root, repo, token } = await this.platform(rows);
-      const ports = await start<{ port: number; http1Port?: number }>(`peers/${name}.ts`, [
-        join(folder, `sqlite-${rows}`, "peer.db"),
-        root,
-        repo,
-        token,
-      ]);
+      const file = join(folder, `sqlite-${rows}`, "peer.db");
+      const language = languageOf(name);
+      if (language !== undefined) {
+        const { port } = await startNative<{ port: number }>(programOf(language)!, [name, file, token]);
+        return { host: "127.0.0.1", port, root, repo, token };
+      }
+      const ports = await start<{ port: number; http1Port?: number }>(`peers/${name}.ts`, [file, root, repo, token]);
       return { ...ports, host: "127.0.0.1", root, repo, token };
     });
   }
