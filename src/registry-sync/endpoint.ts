@@ -6,11 +6,7 @@ import { createOperator, type OperatorOptions } from "../pipeline/index.ts";
 import type { RegistryNotificationsOptions } from "./notifications.ts";
 
 /** What {@link openNotifications} needs beside the settings. */
-interface NotificationParts
-  extends Pick<
-    RegistryNotificationsOptions,
-    "types" | "bodies" | "serviceHost" | "log" | "recordEvent" | "reportOutage"
-  > {
+interface NotificationParts extends Pick<RegistryNotificationsOptions, "bodies" | "calls" | "log" | "recordEvent"> {
   readonly operator: Omit<OperatorOptions, "subject">;
 }
 

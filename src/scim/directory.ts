@@ -1,5 +1,5 @@
 /** The users and groups of one provider, as SCIM resources. */
-import type { RunningCall } from "../pipeline/index.ts";
+import type { EventRecorder, RunningCall } from "../pipeline/index.ts";
 import type { RowChange } from "../resource/index.ts";
 import {
   changeMembers,
@@ -35,19 +35,17 @@ export interface DirectoryOptions {
   /** A transaction, for changes. */
   readonly session: ReadSession | WriteSession;
   /** Its scope is the provider. */
-  readonly call: Pick<RunningCall, "scope" | "recordOf" | "throwIfAborted" | "pause">;
+  readonly call: Pick<RunningCall, "scope" | "record" | "throwIfAborted" | "pause">;
   /** Where SCIM clients reach it. */
   readonly base: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Records a change in the audit log, and what it did to identities and bindings as events. */
-  record(
-    session: WriteSession,
-    call: Pick<RunningCall, "scope" | "recordOf">,
-    uid: string,
-    changes: readonly RowChange[],
-  ): Promise<void>;
+  /** Records what changes did to identities and bindings. */
+  readonly events: Pick<EventRecorder, "recordChanges">;
 }
+
+/** The token of a provisioning client has none. */
+const noClaims = { iss: "", sub: "", aud: [], exp: 0 };
 
 /** A resource, with what header fields say of it, whatever is shown. */
 export interface Shown {
@@ -145,7 +143,7 @@ export class Directory {
   /** Lets others have their turns, if this call has had the event loop for long. */
   async #pause(): Promise<void> {
     const { call } = this.#options;
-    const turn = call.pause?.();
+    const turn = call.pause();
     if (turn === undefined) return;
     await turn;
     call.throwIfAborted();
@@ -188,12 +186,19 @@ export class Directory {
   }
 
   async remove(type: ResourceType, id: string, version: string | undefined): Promise<void> {
-    const { call, record } = this.#options;
     const session = this.#transaction;
     const { uid, identity } = await this.#find(type, id, version);
     await removeEntry(session, type.id, uid);
     const changes = type.id === "User" ? await deprovisionIdentity(session, this.#provider, identity) : [];
-    await record(session, call, uid, changes);
+    await this.#record(uid, changes);
+  }
+
+  /** Records a change in the audit log, and what it did to identities and bindings as events. */
+  async #record(uid: string, changes: readonly RowChange[]): Promise<void> {
+    const { call, events, now } = this.#options;
+    const session = this.#transaction;
+    await call.record(session, uid);
+    await events.recordChanges(session, changes, { subject: call.scope, claims: noClaims }, now());
   }
 
   /** Errors: ScimError 404; 412 when it has another version. */
@@ -214,9 +219,8 @@ export class Directory {
     projection: Projection,
   ): Promise<Shown> {
     checkResource(type, resource);
-    const { now, record, call } = this.#options;
     const session = this.#transaction;
-    const nowMs = now();
+    const nowMs = this.#options.now();
     const changes: RowChange[] = [];
     let identity = "";
     if (type.id === "User") {
@@ -239,7 +243,7 @@ export class Directory {
       throw error;
     }
     if (type.id === "Group") await this.#changeMembers(saved, members, nowMs);
-    await record(session, call, saved.uid, changes);
+    await this.#record(saved.uid, changes);
     return this.#shown(type, saved, projection);
   }
 

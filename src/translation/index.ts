@@ -22,4 +22,4 @@ export {
   type TranslationOptions,
   translateMethods,
 } from "./methods.ts";
-export { wholeListAnswer } from "./whole-list.ts";
+export { isWholeList, wholeListAnswer } from "./whole-list.ts";

@@ -56,6 +56,7 @@ async function open(methods: Record<string, Method> = {}, slowCallMs = 0) {
     contract,
     log: createLogger("debug", { stream: { write: (line: string) => void log.push(JSON.parse(line)) } }),
     serviceHost: "platform.example.com",
+    writeError: () => expect.fail("no endpoint is served"),
     authenticator: createAuthenticator({
       issuer,
       identities: identitySource({ database, issuerUrl: issuer.url, now: Date.now, report: () => {} }),

@@ -10,9 +10,10 @@ import {
 } from "../../auth/index.ts";
 import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
 import { flagOf } from "../../config/index.ts";
-import { resourceExhausted } from "../../errors.ts";
+import { completeError, resourceExhausted } from "../../errors.ts";
 import { createPipeline, type EndpointCalls } from "../../pipeline/index.ts";
 import { quotaOf } from "../../quotas.ts";
+import { writeStatus } from "../../rest/index.ts";
 import { grantSource, identitySource, providerSource } from "../../services/index.ts";
 import { createCounter } from "../counter.ts";
 import { measureAuthentication, measureCalls } from "../instruments/calls.ts";
@@ -91,6 +92,11 @@ export function buildCalls(context: StartContext, parts: Parts, { pause }: Pick<
     audit,
     events,
     reportOutage: availability.report,
+    writeError: (response, error, httpStatus) =>
+      writeStatus(response, completeError(error, config.serviceHost, undefined), {
+        registry: api.registry,
+        httpStatus,
+      }),
     isSerializable,
     commitsWith,
     lockForCall,
