@@ -29,7 +29,7 @@ export async function openNotifications(
   if (registryUrl === undefined || registryGroup === undefined || registrySecret === undefined) return undefined;
   const [
     { openRegistry, readSbomOnThread },
-    { createSynchronizer },
+    { Synchronizer },
     { createSbomSynchronizer },
     { createRegistryNotifications },
   ] = await Promise.all([
@@ -42,7 +42,7 @@ export async function openNotifications(
   const registry = openRegistry(registryUrl, { credentials: registryCredentials, maxAttempts: 1 });
   const { database, now } = parts;
   const operator = createOperator({ ...parts, subject });
-  const synchronizer = createSynchronizer({ database, operator, registry, group: registryGroup, now });
+  const synchronizer = new Synchronizer({ database, operator, registry, group: registryGroup, now });
   const sboms =
     registrySboms === "off"
       ? undefined

@@ -10,4 +10,4 @@ export { openNotifications } from "./endpoint.ts";
 export { notificationMethod } from "./envelope.ts";
 export { type FullSyncOptions, runFullSync } from "./full-sync.ts";
 export { createSbomSynchronizer } from "./sboms.ts";
-export { createSynchronizer } from "./synchronizer.ts";
+export { Synchronizer } from "./synchronizer.ts";

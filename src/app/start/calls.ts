@@ -1,13 +1,7 @@
 /** What carries out the calls of a server, whatever their protocol. */
 
 import { emptyRecord } from "../../audit/index.ts";
-import {
-  type Authenticator,
-  type CertificateTokens,
-  createAuthenticator,
-  createCertificateTokens,
-  createKeySets,
-} from "../../auth/index.ts";
+import { Authenticator, type CertificateTokens, createCertificateTokens, createKeySets } from "../../auth/index.ts";
 import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
 import { flagOf } from "../../config/index.ts";
 import { completeError, resourceExhausted } from "../../errors.ts";
@@ -47,7 +41,7 @@ export function buildCalls(context: StartContext, parts: Parts, { pause }: Pick<
     now,
     report: reportAs("last use not written"),
   });
-  const authenticator = createAuthenticator({
+  const authenticator = new Authenticator({
     certificates,
     issuer,
     identities,
