@@ -47,7 +47,8 @@ import { faultHeader } from "./faults.ts";
 import { overloadAnswer } from "./overload.ts";
 import type { Parts } from "./parts.ts";
 import { createPayers } from "./payers.ts";
-import type { RequestHandlers, ServerPort } from "./port.ts";
+import type { ServerPort } from "./port.ts";
+import type { RequestHandlers } from "./port-handlers.ts";
 
 /** What {@link buildHandlers} needs. */
 export interface HandlersOptions {
