@@ -14,8 +14,8 @@ import { answerHeaders } from "../request-id.ts";
 import { type CertificateWatch, watchCertificate } from "../tls/certificate.ts";
 import { readTlsFiles } from "../tls/files.ts";
 import type { StartContext } from "./context.ts";
-import { createRefusedConnections, refusalOf } from "./refusals.ts";
 import { PortHandlers, type RequestHandlers } from "./port-handlers.ts";
+import { createRefusedConnections, refusalOf } from "./refusals.ts";
 
 /** An open port. */
 export interface ServerPort {
