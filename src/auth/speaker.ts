@@ -74,24 +74,19 @@ const nobody: SignIn = { providers: [], isDeferred: false };
 
 /** Finds whom tokens speak for. */
 export class Speakers {
-  readonly #identities: Pick<IdentitySource, "candidates">;
-  readonly #providers: ProviderSource;
-  readonly #defaults: ReadonlySet<string>;
-  readonly #clock: () => number;
+  readonly #options: SpeakersOptions;
   readonly #budget: PatternBudget;
 
-  constructor({ identities, providers, defaults, clock }: SpeakersOptions) {
-    this.#identities = identities;
-    this.#providers = providers;
-    this.#defaults = defaults;
-    this.#clock = clock;
-    this.#budget = new PatternBudget(clock);
+  constructor(options: SpeakersOptions) {
+    this.#options = options;
+    this.#budget = new PatternBudget(options.clock);
   }
 
   async expecting(claims: Principal["claims"], audiences: readonly string[]): Promise<Expecting> {
+    const { identities, providers } = this.#options;
     const [candidates, accepting] = await Promise.all([
-      this.#identities.candidates(claims.iss, claims.sub),
-      claims.iss === certificateIssuer ? [] : this.#providers.accepting(claims.iss, audiences),
+      identities.candidates(claims.iss, claims.sub),
+      claims.iss === certificateIssuer ? [] : providers.accepting(claims.iss, audiences),
     ]);
     const wantsPublished = accepting.length > 0 || candidates.some(({ rule }) => rule.kind === "claim_match");
     return { candidates, accepting, wantsPublished };
@@ -118,7 +113,7 @@ export class Speakers {
     const isOverBudget = trusting.some(({ uid }) => !this.#budget.hasLeft(rootOf(uid)));
     const signIn =
       isPublished && accepting.length > 0
-        ? await this.#providers.signIn(accepting, claims, { named: provider, place, isNew })
+        ? await this.#options.providers.signIn(accepting, claims, { named: provider, place, isNew })
         : nobody;
     const user = userUidOf(principal);
     const known = [...(signIn.providers.length > 0 ? [user] : []), ...matched.map(({ uid }) => uid)];
@@ -136,7 +131,7 @@ export class Speakers {
     const ends = matched.flatMap(({ rule }) => (rule.kind === "static_keys" ? [rule.expireTimeMs] : []));
     // A platform token may live longer than the token that named the groups.
     const groupsUntilMs = claims.exp * 1000;
-    const hasGroups = this.#clock() < groupsUntilMs;
+    const hasGroups = this.#options.clock() < groupsUntilMs;
     if (hasGroups && signIn.providers.length > 0) ends.push(groupsUntilMs);
     return {
       identities: [...found.filter((uid) => !isAtRoot(uid)), ...found.filter(isAtRoot)],
@@ -158,7 +153,8 @@ export class Speakers {
       hasLeft: () => this.#budget.hasLeft(organisation),
       spend: (done: number) => this.#budget.spend(organisation, done),
     };
-    return { defaults: this.#defaults, nowMs: this.#clock(), work };
+    const { defaults, clock } = this.#options;
+    return { defaults, nowMs: clock(), work };
   }
 
   /** The reason why no identity accepts a verified token. */
@@ -170,7 +166,7 @@ export class Speakers {
     if (iss === certificateIssuer) return new CertificateUnknown(sub);
     const isForOthers =
       candidates.some((identity) => missesAudience(identity.rule, principal, this.#matchingOf(identity))) ||
-      (await this.#providers.hasIssuer(iss));
+      (await this.#options.providers.hasIssuer(iss));
     return isForOthers ? new TokenMisfit("for another audience") : new TokenRejected("nobody expects it");
   }
 }

@@ -42,32 +42,27 @@ const maxCached = 10_000;
 
 /** Verifies tokens. */
 export class Verifier {
-  readonly #identities: Pick<IdentitySource, "keySources">;
-  readonly #providers: Pick<ProviderSource, "hasIssuer">;
-  readonly #keySets: KeySets;
-  readonly #certificates: CertificateTokens | undefined;
+  readonly #options: VerifierOptions;
   readonly #parsed = new LruMap<string, KeySet>(1000);
   /** By issuer and subject: the thumbprint of the static key that has verified a token of it last. */
   readonly #proven = new LruMap<string, string>(maxCached);
 
-  constructor({ identities, providers, keySets, certificates }: VerifierOptions) {
-    this.#identities = identities;
-    this.#providers = providers;
-    this.#keySets = keySets;
-    this.#certificates = certificates;
+  constructor(options: VerifierOptions) {
+    this.#options = options;
   }
 
   /** The first keys that verify a token. Errors: TokenRejected if there are none. */
   async verify(token: Token): Promise<Verification> {
+    const { certificates, identities, providers } = this.#options;
     const { iss, sub } = token.claims;
     if (iss === certificateIssuer) {
-      if (this.#certificates === undefined) throw new TokenRejected("certificates of clients are no identities here");
-      this.#certificates.verify(token);
+      if (certificates === undefined) throw new TokenRejected("certificates of clients are no identities here");
+      certificates.verify(token);
       return { isNamed: true, isPublished: true, tried: new Map() };
     }
     const [{ published, carried }, hasProvider] = await Promise.all([
-      this.#identities.keySources(iss, sub),
-      this.#providers.hasIssuer(iss),
+      identities.keySources(iss, sub),
+      providers.hasIssuer(iss),
     ]);
     const isNamed = hasProvider || published === "named";
     const tried = this.#verifyCarried(token, carried);
@@ -78,7 +73,7 @@ export class Verifier {
 
   /** Tries the published keys of the issuer too. Errors: TokenRejected. */
   async verifyPublished(token: Token, known: Verification): Promise<Verification> {
-    const thumbprint = await this.#keySets.verify(token, known.isNamed, known.tried.size === 0);
+    const thumbprint = await this.#options.keySets.verify(token, known.isNamed, known.tried.size === 0);
     return { ...known, isPublished: true, tried: known.tried.set(thumbprint, true) };
   }
 

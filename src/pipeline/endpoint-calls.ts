@@ -7,7 +7,7 @@ import { type Audit, type AuditRecord, emptyRecord } from "../audit/index.ts";
 import type { Awaitable } from "../awaitable.ts";
 import { deadlineExceeded, isRateLimited, reasonOf } from "../errors.ts";
 import type { Payer } from "../fairness/index.ts";
-import { originOf } from "../http/index.ts";
+import { type Origin, originOf } from "../http/index.ts";
 import { type Logger, logCall, logRefusedToken, roundMs } from "../log.ts";
 import {
   type Answer,
@@ -66,7 +66,7 @@ export interface EndpointCall {
   /** What the call does, for the limits of its caller; absent: they do not count it. */
   readonly rateClass?: RateClass;
   /** Whom it counts against; undefined until its token is known. */
-  payer?(): Payer | undefined;
+  payer?(request: PortRequest): Payer | undefined;
   /** Errors: Refusal, ConnectError, those of the database. Any other is a bug. */
   work(running: RunningCall): Promise<Answer>;
   /** The answer to a failure in a form of the endpoint's own; absent or undefined: a google.rpc.Status. */
@@ -83,26 +83,31 @@ export class EndpointCalls {
 
   /** Answers a request. */
   serve(request: PortRequest, response: PortResponse, call: EndpointCall): void {
-    const running = new RunningCall(request, response, call, this.#options);
-    this.#carryOut(running, call)
+    this.#carryOut(new RunningCall(request, response, call, this.#options))
       .then(
         (answer) => send(response, answer),
-        (reason) => this.#refuse(response, call, reason),
+        (reason) => this.#refuse(response, reason, call.refuse?.(errorOf(reason), reason)),
       )
       .catch(() => breakOff(response));
   }
 
+  /** Answers a failure at a path whose calls are not logged. */
+  fail(reason: unknown, response: PortResponse): void {
+    this.#noteFault(reason, response.req.url ?? "", String(response.getHeader("x-request-id") ?? ""));
+    void this.#refuse(response, reason, undefined);
+  }
+
   /** Errors: what the work of the call throws; UNAVAILABLE while there are too many calls. */
-  async #carryOut(running: RunningCall, call: EndpointCall): Promise<Answer> {
+  async #carryOut(running: RunningCall): Promise<Answer> {
     const { limit, callCounter } = this.#options;
     limit.admit(() => running.account);
     callCounter?.begin();
     const beganMs = performance.now();
     let code: Code | undefined;
     try {
-      return await running.orEnd(() => limit.during(call.work(running), running.account));
+      return await running.orEnd((work) => limit.during(work, running.account));
     } catch (reason) {
-      code = this.#note(running, call, reason);
+      ({ code } = this.#noteFailure(running, reason));
       throw reason;
     } finally {
       running.end(ended);
@@ -110,53 +115,38 @@ export class EndpointCalls {
     }
   }
 
-  /** Answers a failure at a path whose calls are not logged. */
-  fail(reason: unknown, response: PortResponse): void {
-    const error = errorOf(reason);
-    this.#noteFault(reason, error, response.req.url ?? "", String(response.getHeader("x-request-id") ?? ""));
-    void this.#options.writeError(response, error, undefined);
+  #noteFailure(running: RunningCall, reason: unknown): ConnectError {
+    const { call, origin, known } = running;
+    const error = this.#noteFault(reason, call.method, origin.requestId);
+    if (error.code === Code.Unauthenticated && error.cause !== undefined)
+      logRefusedToken(this.#options.log, call.method, error.cause, origin.requestId);
+    if (isDenial(error.code) || (call.rateClass === "write" && !isRateLimited(error)))
+      running.report(known?.resource, reasonOf(error.code));
+    return error;
   }
 
-  #noteFault(reason: unknown, error: ConnectError, method: string, requestId: string): void {
+  /** Tells the operator of an outage or a bug. Returns the error for the caller. */
+  #noteFault(reason: unknown, method: string, requestId: string): ConnectError {
+    const error = errorOf(reason);
     this.#options.reportOutage?.(reason);
     logFault(this.#options.log, reason, error, method, requestId);
+    return error;
   }
 
-  /** Tells operators of a failure, and returns its code. */
-  #note(running: RunningCall, { method, rateClass }: EndpointCall, reason: unknown): Code {
-    const { log } = this.#options;
-    const error = errorOf(reason);
-    const { requestId } = running.origin;
-    this.#noteFault(reason, error, method, requestId);
-    if (error.code === Code.Unauthenticated && error.cause !== undefined)
-      logRefusedToken(log, method, error.cause, requestId);
-    if (isDenial(error.code) || (rateClass === "write" && !isRateLimited(error)))
-      running.report(running.known?.resource ?? "", reasonOf(error.code));
-    return error.code;
-  }
-
-  #logEnd({ method, protocol, known, origin, traceId, count }: RunningCall, code: Code | undefined, ms: number): void {
+  #logEnd({ call: { method }, known, origin, traceId, count }: RunningCall, code: Code | undefined, ms: number): void {
     const { callCounter, log, slowCallMs } = this.#options;
-    callCounter?.end(method, protocol, code ?? 0, ms);
+    callCounter?.end(method, method.slice(0, method.indexOf("/")), code ?? 0, ms);
     const { requestId } = origin;
-    const line = {
-      method,
-      code: code === undefined ? "OK" : reasonOf(code),
-      ms,
-      caller: known?.caller,
-      requestId,
-      traceId,
-      count,
-    };
+    const name = code === undefined ? "OK" : reasonOf(code);
+    const line = { method, code: name, ms, caller: known?.caller, requestId, traceId, count };
     logCall(log, line);
     if (slowCallMs > 0 && ms >= slowCallMs) log.warn({ ...line, ms: roundMs(ms), scope: known?.scope }, "slow call");
   }
 
-  #refuse(response: PortResponse, call: EndpointCall, reason: unknown): Awaitable<void> {
-    const error = errorOf(reason);
-    const answer = call.refuse?.(error, reason);
+  #refuse(response: PortResponse, reason: unknown, answer: Answer | undefined): Awaitable<void> {
     if (answer !== undefined) return send(response, answer);
-    return this.#options.writeError(response, error, reason instanceof Refusal ? reason.httpStatus : undefined);
+    const httpStatus = reason instanceof Refusal ? reason.httpStatus : undefined;
+    return this.#options.writeError(response, errorOf(reason), httpStatus);
   }
 }
 
@@ -168,15 +158,13 @@ const ended = new ConnectError("the call has ended", Code.Canceled);
 
 /** A call under way, as its work and its sessions see it. It ends by its deadline, its client, or itself. */
 export class RunningCall implements ReadingCall {
-  readonly method: string;
-  readonly protocol: string;
-  readonly origin: Pick<AuditRecord, "requestId" | "address" | "userAgent">;
+  readonly request: PortRequest;
+  readonly response: PortResponse;
+  readonly call: EndpointCall;
+  readonly origin: Origin;
   readonly traceId: string | undefined;
   /** How many items it is about, for the log. */
   count: number | undefined;
-  readonly #request: PortRequest;
-  readonly #response: PortResponse;
-  readonly #call: EndpointCall;
   readonly #options: Pick<EndpointCallsOptions, "rates" | "audit">;
   readonly #controller = new AbortController();
   readonly #stopped = Promise.withResolvers<never>();
@@ -191,13 +179,11 @@ export class RunningCall implements ReadingCall {
     call: EndpointCall,
     options: Pick<EndpointCallsOptions, "rates" | "audit">,
   ) {
-    this.method = call.method;
-    this.protocol = call.method.slice(0, call.method.indexOf("/"));
+    this.request = request;
+    this.response = response;
+    this.call = call;
     this.origin = originOf(request, response);
     this.traceId = traceIdOf(request.headers);
-    this.#request = request;
-    this.#response = response;
-    this.#call = call;
     this.#options = options;
     this.#stopped.promise.catch(() => {}); // nobody may be waiting
   }
@@ -216,7 +202,7 @@ export class RunningCall implements ReadingCall {
   }
 
   get payer(): Payer | undefined {
-    this.#payer ??= this.#call.payer?.();
+    this.#payer ??= this.call.payer?.(this.request);
     return this.#payer;
   }
 
@@ -243,7 +229,7 @@ export class RunningCall implements ReadingCall {
   /** Notes who calls. Errors: RESOURCE_EXHAUSTED when the caller has made too many calls; its denial. */
   identify(known: EndpointCaller): void {
     this.#known = known;
-    const { rateClass } = this.#call;
+    const { rateClass } = this.call;
     if (rateClass !== undefined) this.#options.rates.take(rateClass, known.caller);
     if (known.denial !== undefined) throw known.denial;
   }
@@ -260,23 +246,31 @@ export class RunningCall implements ReadingCall {
 
   #recordOf(resource: string, code: string): AuditRecord {
     const { caller = "", issuer = "", scope = "" } = this.#known ?? {};
-    return { ...emptyRecord, ...this.origin, caller, issuer, method: this.method, scope, resource, code, count: 1 };
+    return {
+      ...emptyRecord,
+      ...this.origin,
+      caller,
+      issuer,
+      method: this.call.method,
+      scope,
+      resource,
+      code,
+      count: 1,
+    };
   }
 
-  /** The result of the work, unless the call ends before. Errors: also those of the header of the deadline. */
-  orEnd<T>(work: () => Promise<T>): Promise<T> {
-    this.#setDeadline(readDeadline(this.#request)?.leftMs());
-    onGone(this.#response, () => this.end(new ConnectError("the client has gone", Code.Canceled)));
+  /** The answer of the work, unless the call ends before. Errors: also those of the header of the deadline. */
+  orEnd(count: (work: Promise<Answer>) => Promise<Answer>): Promise<Answer> {
+    const timeoutMs = readDeadline(this.request)?.leftMs();
+    if (timeoutMs !== undefined) {
+      this.#deadlineMs = performance.now() + timeoutMs;
+      const stop = () => this.end(deadlineExceeded("the call took longer than its time-out"));
+      if (timeoutMs <= 0) stop();
+      else this.#timer = setTimeout(stop, timeoutMs);
+    }
+    onGone(this.response, () => this.end(new ConnectError("the client has gone", Code.Canceled)));
     this.throwIfAborted();
-    return Promise.race([this.#stopped.promise, work()]);
-  }
-
-  #setDeadline(timeoutMs: number | undefined): void {
-    if (timeoutMs === undefined) return;
-    this.#deadlineMs = performance.now() + timeoutMs;
-    const stop = () => this.end(deadlineExceeded("the call took longer than its time-out"));
-    if (timeoutMs <= 0) stop();
-    else this.#timer = setTimeout(stop, timeoutMs);
+    return Promise.race([this.#stopped.promise, count(this.call.work(this))]);
   }
 
   end(reason: ConnectError): void {

@@ -10,15 +10,8 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { unauthenticated, unavailable } from "../errors.ts";
 import { RegistryFailure } from "../feeds/index.ts";
 import type { Endpoints, IncomingBodies } from "../http/index.ts";
-import {
-  checkBodyHeaders,
-  headerOf,
-  type PortRequest,
-  type PortResponse,
-  Refusal,
-  readBody,
-} from "../message/index.ts";
-import { callersError, type EndpointCalls, isOutage } from "../pipeline/index.ts";
+import { checkBodyHeaders, headerOf, Refusal, readBody } from "../message/index.ts";
+import { callersError, type EndpointCalls, isOutage, type RunningCall } from "../pipeline/index.ts";
 import { type ApplierOptions, NotificationApplier } from "./applier.ts";
 import { type Notification, notificationMethod, notificationTypes, parseNotifications } from "./envelope.ts";
 
@@ -36,7 +29,7 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
   const { secret, bodies, calls, log } = options;
   const applier = new NotificationApplier(options);
 
-  async function receive(request: PortRequest, response: PortResponse): Promise<readonly Notification[]> {
+  async function receive({ request, response }: RunningCall): Promise<readonly Notification[]> {
     if (request.method !== "POST")
       throw new Refusal(405, Code.Unimplemented, "Method not allowed: this path takes POST", { allow: "POST" });
     if (!isSecret(headerOf(request, "authorization"), secret))
@@ -67,7 +60,7 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
       calls.serve(request, response, {
         method: notificationMethod,
         async work(running) {
-          const notifications = await receive(request, response);
+          const notifications = await receive(running);
           await apply(notifications);
           running.count = notifications.length;
           return { httpStatus: 200, headers: {}, body: "" };

@@ -5,7 +5,7 @@
 import { bearerIn } from "../auth/index.ts";
 import type { Endpoint } from "../http/index.ts";
 import { headerOf, type PortRequest } from "../message/index.ts";
-import type { EndpointCall, EndpointCaller, EndpointCalls } from "../pipeline/index.ts";
+import type { EndpointCaller, EndpointCalls, RunningCall } from "../pipeline/index.ts";
 import { findProvisioningProvider } from "../services/index.ts";
 import { errorAnswer, ScimError } from "./errors.ts";
 import { isId } from "./narrowing.ts";
@@ -16,7 +16,7 @@ import { routeOf } from "./routes.ts";
 export interface ScimPayers {
   /** Called for each request with a token: it is that of a provider, or of none. */
   learn(authorization: string, provider: string | undefined): void;
-  payerOf(authorization: string | undefined): ReturnType<NonNullable<EndpointCall["payer"]>>;
+  payerOf(authorization: string | undefined): RunningCall["payer"];
 }
 
 /** What {@link createScim} needs. */
@@ -35,7 +35,7 @@ export function createScim({ calls, payers, baseUrl, ...parts }: ScimOptions): E
   const options: RequestOptions = { ...parts, base: `${baseUrl}${scimPath}` };
 
   /** Errors: ScimError 401 without the token of a provider. */
-  async function callerOf(request: PortRequest, id: string | undefined): Promise<EndpointCaller> {
+  async function callerOf(request: PortRequest, id: string): Promise<EndpointCaller> {
     const header = headerOf(request, "authorization");
     const token = header === undefined ? undefined : bearerIn(header);
     const found =
@@ -45,20 +45,20 @@ export function createScim({ calls, payers, baseUrl, ...parts }: ScimOptions): E
     const { provider, isEnabled, isExpired } = found;
     const off = new ScimError(403, "provisioning is turned off for this identity provider");
     const denial = isExpired ? unknownToken() : isEnabled ? undefined : off;
-    return { caller: provider, scope: provider, denial, ...(id !== undefined && { resource: `${provider}/${id}` }) };
+    return { caller: provider, scope: provider, resource: isId(id) ? `${provider}/${id}` : "", denial };
   }
 
   return (request, response) => {
-    const { pathname, searchParams: query } = new URL(request.url ?? "/", "http://scim");
-    const { call, id } = routeOf(request.method ?? "", pathname.slice(scimPath.length + 1));
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://scim");
+    const { name, rateClass, id, answer } = routeOf(request.method ?? "", pathname.slice(scimPath.length + 1));
     calls.serve(request, response, {
-      method: call.name,
-      rateClass: call.rateClass,
-      payer: () => payers.payerOf(headerOf(request, "authorization")),
+      method: name,
+      rateClass,
+      payer: ({ headers }) => payers.payerOf(headers.authorization),
       refuse: errorAnswer,
       async work(running) {
-        running.identify(await callerOf(request, call.hasResource === true && isId(id) ? id : undefined));
-        return call.answer(new ScimRequest({ id, query }, [request, response], running, options));
+        running.identify(await callerOf(request, id));
+        return answer(new ScimRequest(id, searchParams, running, options));
       },
     });
     return true;

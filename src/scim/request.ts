@@ -1,58 +1,44 @@
 /** A request of a provider's client, as the calls see it. */
-import type { IncomingBodies } from "../http/index.ts";
-import { headerOf, type PortRequest, type PortResponse } from "../message/index.ts";
+import { headerOf } from "../message/index.ts";
 import type { RunningCall } from "../pipeline/index.ts";
 import { lockAccess } from "../services/index.ts";
 import type { Database } from "../store/index.ts";
-import { readJson } from "./body.ts";
+import { type BodyOptions, readJson } from "./body.ts";
 import { Directory, type DirectoryOptions } from "./directory.ts";
 import type { Parameters } from "./query.ts";
 import type { ResourceType } from "./schemas.ts";
 
 /** What requests work on. */
-export interface RequestOptions extends Pick<DirectoryOptions, "events" | "now" | "base"> {
+export interface RequestOptions extends Pick<DirectoryOptions, "events" | "now" | "base">, BodyOptions {
   readonly database: Database;
-  readonly bodies: IncomingBodies;
-  readonly maxBodyBytes: number;
 }
 
 /** A request. */
 export class ScimRequest {
   /** The `{id}` of its path. */
   readonly id: string;
-  readonly query: URLSearchParams;
+  /** Those of its query. */
+  readonly parameters: Parameters;
   /** Where clients reach the service. */
   readonly base: string;
-  readonly #request: PortRequest;
-  readonly #response: PortResponse;
   readonly #running: RunningCall;
   readonly #options: RequestOptions;
 
-  constructor(
-    { id, query }: { readonly id: string; readonly query: URLSearchParams },
-    [request, response]: readonly [PortRequest, PortResponse],
-    running: RunningCall,
-    options: RequestOptions,
-  ) {
+  constructor(id: string, query: URLSearchParams, running: RunningCall, options: RequestOptions) {
     this.id = id;
-    this.query = query;
+    this.parameters = (name) => query.get(name);
     this.base = options.base;
-    this.#request = request;
-    this.#response = response;
     this.#running = running;
     this.#options = options;
   }
 
   header(name: string): string | undefined {
-    return headerOf(this.#request, name);
+    return headerOf(this.#running.request, name);
   }
-
-  readonly parameters: Parameters = (name) => this.query.get(name);
 
   /** Its JSON. `type`: what it is about. Errors: ScimError, Refusal. */
   body(type?: ResourceType): Promise<unknown> {
-    const { bodies, maxBodyBytes: maxBytes } = this.#options;
-    return readJson(this.#request, this.#response, { type, bodies, maxBytes });
+    return readJson(this.#running, type, this.#options);
   }
 
   /** What the provider has. */

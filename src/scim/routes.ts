@@ -11,8 +11,6 @@ interface Call {
   /** Its name in the log, the metrics and the audit log. */
   readonly name: string;
   readonly rateClass: "read" | "list" | "write";
-  /** Whether it is about the resource with the `{id}` of the path. */
-  readonly hasResource?: boolean;
   answer(request: ScimRequest): Answer | Promise<Answer>;
 }
 
@@ -21,11 +19,11 @@ type Calls = Readonly<Record<string, Call>>;
 
 /** By path below that of the service. */
 const routes: ReadonlyMap<string, Calls> = new Map<string, Calls>([
-  ["ServiceProviderConfig", { GET: describe(({ base }) => serviceProviderConfig(base)) }],
-  ["ResourceTypes", { GET: describe(({ base }) => resourceTypeDocuments(base)) }],
-  ["ResourceTypes/{id}", { GET: describe(({ base, id }) => resourceTypeDocuments(base, id)) }],
-  ["Schemas", { GET: describe(({ base }) => schemaDocuments(base)) }],
-  ["Schemas/{id}", { GET: describe(({ base, id }) => schemaDocuments(base, id)) }],
+  ["ServiceProviderConfig", describing(({ base }) => serviceProviderConfig(base))],
+  ["ResourceTypes", describing(({ base }) => resourceTypeDocuments(base))],
+  ["ResourceTypes/{id}", describing(({ base, id }) => resourceTypeDocuments(base, id))],
+  ["Schemas", describing(({ base }) => schemaDocuments(base))],
+  ["Schemas/{id}", describing(({ base, id }) => schemaDocuments(base, id))],
   [".search", { POST: callOf("search", "list", (request) => search(resourceTypes, request)) }],
   ...resourceTypes.flatMap(routesOf),
 ]);
@@ -36,24 +34,20 @@ const unsupported: ReadonlySet<string> = new Set(["Me", "Bulk"]);
 function routesOf(type: ResourceType): [string, Calls][] {
   const { id: name } = type;
   const path = type.endpoint.slice(1);
+  const all = {
+    GET: callOf(`list${name}s`, "list", (request) => list(type, request)),
+    POST: callOf(`create${name}`, "write", (request) => create(type, request)),
+  };
+  const one = {
+    GET: callOf(`get${name}`, "read", (request) => get(type, request)),
+    PUT: callOf(`replace${name}`, "write", (request) => change("replace", type, request)),
+    PATCH: callOf(`patch${name}`, "write", (request) => change("patch", type, request)),
+    DELETE: callOf(`delete${name}`, "write", (request) => remove(type, request)),
+  };
   return [
-    [
-      path,
-      {
-        GET: callOf(`list${name}s`, "list", (request) => list(type, request)),
-        POST: callOf(`create${name}`, "write", (request) => create(type, request)),
-      },
-    ],
+    [path, all],
     [`${path}/.search`, { POST: callOf(`search${name}s`, "list", (request) => search([type], request)) }],
-    [
-      `${path}/{id}`,
-      {
-        GET: resourceCall(`get${name}`, "read", (request) => get(type, request)),
-        PUT: resourceCall(`replace${name}`, "write", (request) => change("replace", type, request)),
-        PATCH: resourceCall(`patch${name}`, "write", (request) => change("patch", type, request)),
-        DELETE: resourceCall(`delete${name}`, "write", (request) => remove(type, request)),
-      },
-    ],
+    [`${path}/{id}`, one],
   ];
 }
 
@@ -61,22 +55,13 @@ function callOf(name: string, rateClass: Call["rateClass"], answer: Call["answer
   return { name: `scim/${name}`, rateClass, answer };
 }
 
-function resourceCall(name: string, rateClass: Call["rateClass"], answer: Call["answer"]): Call {
-  return { ...callOf(name, rateClass, answer), hasResource: true };
-}
-
-/** A call that gets a document about the service, or that is none. */
-function describe(documentFor: (request: ScimRequest) => object): Call {
-  return callOf("describe", "read", (request) => {
-    if (request.query.has("filter")) throw new ScimError(403, "this document cannot be filtered");
+/** The call that gets a document about the service. */
+function describing(documentFor: (request: ScimRequest) => object): Calls {
+  const get = callOf("describe", "read", (request) => {
+    if (request.parameters("filter") !== null) throw new ScimError(403, "this document cannot be filtered");
     return jsonAnswer(200, documentFor(request));
   });
-}
-
-function failing(error: () => ScimError): Call {
-  return callOf("describe", "read", () => {
-    throw error();
-  });
+  return { GET: get };
 }
 
 /** The names of all calls. */
@@ -85,26 +70,23 @@ export const scimMethods: readonly string[] = [
 ];
 
 /** The call of a request, and the `{id}` in its path, which is below that of the service. */
-export function routeOf(httpMethod: string, path: string): { readonly call: Call; readonly id: string } {
+export function routeOf(httpMethod: string, path: string): Call & { readonly id: string } {
   const segments = path.split("/", 4).map(decode);
   const [name = "", id = ""] = segments;
-  const calls =
-    segments.length > 2 || segments.some((segment) => segment === undefined) ? undefined : callsAt(name, id);
+  const refused = (error: ScimError) => ({ ...callOf("describe", "read", () => Promise.reject(error)), id });
+  const calls = segments.length > 2 || segments.includes(undefined) ? undefined : callsAt(name, id);
   if (calls === undefined)
-    return {
-      call: failing(() => (unsupported.has(name) ? new ScimError(501, `${name} is not supported`) : nothingHere())),
-      id,
-    };
-  const methods = Object.keys(calls).join(", ");
-  const refused = () => new ScimError(405, `this path takes ${methods}`, undefined, { allow: methods });
-  return { call: Object.hasOwn(calls, httpMethod) ? calls[httpMethod]! : failing(refused), id };
+    return refused(unsupported.has(name) ? new ScimError(501, `${name} is not supported`) : nothingHere());
+  if (Object.hasOwn(calls, httpMethod)) return { ...calls[httpMethod]!, id };
+  const allow = Object.keys(calls).join(", ");
+  return refused(new ScimError(405, `this path takes ${allow}`, undefined, { allow }));
 }
 
 function callsAt(name: string, id: string): Calls | undefined {
-  return routes.get(id === "" ? name : `${name}/${id}`) ?? (id === "" ? undefined : routes.get(`${name}/{id}`));
+  return id === "" ? routes.get(name) : (routes.get(`${name}/${id}`) ?? routes.get(`${name}/{id}`));
 }
 
-/** A segment; undefined if it is malformed. */
+/** A segment of a path; undefined if it is malformed, or has a slash. */
 function decode(segment: string): string | undefined {
   try {
     const text = decodeURIComponent(segment);

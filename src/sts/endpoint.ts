@@ -18,7 +18,7 @@
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { bearerIn, refusalOf } from "../auth/index.ts";
 import type { Endpoint, Endpoints, IncomingBodies } from "../http/index.ts";
-import { type Answer, headerOf, type PortRequest, type PortResponse, Refusal } from "../message/index.ts";
+import { type Answer, headerOf, type PortRequest, Refusal } from "../message/index.ts";
 import type { EndpointCall, EndpointCalls, RunningCall } from "../pipeline/index.ts";
 import type { TokenExchange } from "../services/index.ts";
 import { type BrowserSession, browserSessionOf } from "./browser-session.ts";
@@ -60,7 +60,7 @@ export function createSts(options: StsOptions): Endpoints {
   const endpointOf =
     (route: Route): Endpoint =>
     (request, response) => {
-      options.calls.serve(request, response, new StsCall(route, request, response, options));
+      options.calls.serve(request, response, new StsCall(route, options));
       return true;
     };
   return Object.fromEntries(routes.map((route) => [`/${route.name}`, endpointOf(route)]));
@@ -68,31 +68,25 @@ export function createSts(options: StsOptions): Endpoints {
 
 /** One request. */
 class StsCall implements EndpointCall {
+  readonly method: string;
   readonly #route: Route;
-  readonly #request: PortRequest;
-  readonly #response: PortResponse;
   readonly #options: StsOptions;
   #isOAuth: boolean;
-  #presented: Presented;
+  #presented: Presented = "subject token";
   #session: BrowserSession | undefined;
 
-  constructor(route: Route, request: PortRequest, response: PortResponse, options: StsOptions) {
+  constructor(route: Route, options: StsOptions) {
+    this.method = route.name;
     this.#route = route;
-    this.#request = request;
-    this.#response = response;
     this.#options = options;
     this.#isOAuth = route.isOAuth === true;
-    this.#presented = request.headers.authorization === undefined ? "subject token" : "token in the header";
-  }
-
-  get method(): string {
-    return this.#route.name;
   }
 
   async work(running: RunningCall): Promise<Answer> {
-    const [request, response] = [this.#request, this.#response];
+    const { request, response } = running;
     const { bodies, exchange, now } = this.#options;
     const { methods, answer } = this.#route;
+    if (request.headers.authorization !== undefined) this.#presented = "token in the header";
     if (!methods.includes(request.method ?? "")) {
       const allow = methods.join(", ");
       throw new Refusal(405, Code.Unimplemented, `Method not allowed: this path takes ${allow}`, { allow });
@@ -107,8 +101,8 @@ class StsCall implements EndpointCall {
       running.identify({ caller: subject, issuer: upstreamIssuer, key: holder, scope: provider });
     const body = await answer({ exchange, parameters, bearer: bearerOf(request), session, now, identify });
     if (running.known !== undefined) running.report();
-    const headers = body === undefined ? {} : { "content-type": "application/json" };
-    return { httpStatus: 200, headers, body: body === undefined ? "" : JSON.stringify(body) };
+    if (body === undefined) return { httpStatus: 200, headers: {}, body: "" };
+    return { httpStatus: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   }
 
   refuse(error: ConnectError, reason: unknown): Answer | undefined {
