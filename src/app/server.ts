@@ -113,7 +113,7 @@ export async function startServer(
   readiness.set("schema", () => (schema.isNewer ? newerSchema : undefined));
 
   const calls = buildCalls(context, parts, port);
-  const handlers = await buildHandlers({
+  const handlers = buildHandlers({
     context,
     port,
     parts,

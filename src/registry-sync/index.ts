@@ -9,5 +9,5 @@
 export { openNotifications } from "./endpoint.ts";
 export { notificationMethod } from "./envelope.ts";
 export { type FullSyncOptions, runFullSync } from "./full-sync.ts";
-export { createSbomSynchronizer } from "./sboms.ts";
+export { SbomSynchronizer } from "./sboms.ts";
 export { Synchronizer } from "./synchronizer.ts";

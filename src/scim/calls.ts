@@ -37,11 +37,10 @@ export async function create(type: ResourceType, request: ScimRequest): Promise<
 
 /** Changes a resource, by PUT or by PATCH. */
 export async function change(verb: "replace" | "patch", type: ResourceType, request: ScimRequest): Promise<Answer> {
-  const projection = readProjection(request.parameters, type);
-  const given = await request.body(type);
-  const { resource, version } = await request.change((directory) =>
-    directory[verb](type, request.id, given, request.header("if-match"), projection),
-  );
+  const { id, parameters } = request;
+  const projection = readProjection(parameters, type);
+  const change = { id, projection, body: await request.body(type), version: request.header("if-match") };
+  const { resource, version } = await request.change((directory) => directory[verb](type, change));
   return jsonAnswer(200, resource, { etag: version });
 }
 

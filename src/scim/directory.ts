@@ -47,8 +47,17 @@ export interface DirectoryOptions {
 /** The token of a provisioning client has none. */
 const noClaims = { iss: "", sub: "", aud: [], exp: 0 };
 
+/** A change of one resource. */
+interface Change {
+  readonly id: string;
+  readonly body: unknown;
+  /** The versions that it may have, as in `If-Match`; undefined for any. */
+  readonly version: string | undefined;
+  readonly projection: Projection;
+}
+
 /** A resource, with what header fields say of it, whatever is shown. */
-export interface Shown {
+interface Shown {
   readonly resource: Json;
   readonly version: string;
   readonly location: string;
@@ -154,25 +163,13 @@ export class Directory {
     return this.#save(type, undefined, resource, membersAre(resource.members), projection);
   }
 
-  async replace(
-    type: ResourceType,
-    id: string,
-    body: unknown,
-    version: string | undefined,
-    projection: Projection,
-  ): Promise<Shown> {
+  async replace(type: ResourceType, { id, body, version, projection }: Change): Promise<Shown> {
     const before = await this.#find(type, id, version);
     const resource = readResource(type, body);
     return this.#save(type, before, resource, membersAre(resource.members), projection);
   }
 
-  async patch(
-    type: ResourceType,
-    id: string,
-    body: unknown,
-    version: string | undefined,
-    projection: Projection,
-  ): Promise<Shown> {
+  async patch(type: ResourceType, { id, body, version, projection }: Change): Promise<Shown> {
     const before = await this.#find(type, id, version);
     const operations = operationsOf(body);
     const separate = type.id === "Group" ? separateMembers(type, operations) : undefined;

@@ -69,7 +69,7 @@ const scimPaths = `${scimPath}/`;
 const consolePaths = `${consolePath}/`;
 
 /** Builds the handlers. */
-export async function buildHandlers(options: HandlersOptions): Promise<RequestHandlers> {
+export function buildHandlers(options: HandlersOptions): RequestHandlers {
   const { context, port, calls } = options;
   port.bodies.check = createSenderCheck({ ...calls, identify });
   const { live } = context;
@@ -81,7 +81,7 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   const limits = limitAddresses(context, payers.isKnown, probes);
   const { admits } = limits;
   const { rpc, rest } = buildProtocols(options, limits);
-  const endpoints = new Map(Object.entries(await buildEndpoints(options, payers.ofProviders)));
+  const endpoints = new Map(Object.entries(buildEndpoints(options, payers.ofProviders)));
   const refuse = overloadAnswer(context.api, context.config.serviceHost);
 
   const endpointOf = (path: string) => {
@@ -236,7 +236,7 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
 }
 
 /** The endpoints of no service, by path. */
-async function buildEndpoints(
+function buildEndpoints(
   { context, port, parts, calls, baseUrl, unreadiness }: HandlersOptions,
   ofProviders: ScimPayers,
 ) {
@@ -261,7 +261,7 @@ async function buildEndpoints(
     maxBodyBytes: config.maxRequestBytes,
     now,
   });
-  const notifications = await openNotifications(config, {
+  const notifications = openNotifications(config, {
     operator: { services, contract, database, environment, audit, events, now },
     calls: endpointCalls,
     recordEvent: events.recordRegistryEvent,

@@ -16,7 +16,7 @@ import {
   readSbom,
   summaryText,
 } from "../../feeds/index.ts";
-import { createSbomSynchronizer, type FullSyncOptions, runFullSync, Synchronizer } from "../../registry-sync/index.ts";
+import { type FullSyncOptions, runFullSync, SbomSynchronizer, Synchronizer } from "../../registry-sync/index.ts";
 import { groupExists } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { durationMs } from "../duration.ts";
@@ -60,7 +60,7 @@ export function importRegistryCommand(): Command {
         const sboms =
           config.registrySboms === "off"
             ? undefined
-            : createSbomSynchronizer({ database, registry, read: readSbom, maxBytes: maxSbomBytes, now: Date.now });
+            : new SbomSynchronizer({ database, registry, read: readSbom, maxBytes: maxSbomBytes, now: Date.now });
         const options = { registry, synchronizer, sboms, read: database.read, group, repositories, prune, signal };
         if (pauseMs === undefined) {
           const { refused } = await runOnce(options, json);
