@@ -1,5 +1,5 @@
 /**
- * The request loop of endpoints that are no services: of the token service, of provisioning clients, of a registry. Their
+ * The request loop of endpoints that belong to no service: of tokens, of provisioning clients, of a registry. Their
  * calls have the limits, the deadline, the counts, the log lines and the audit records that calls of methods have.
  */
 import { Code, ConnectError } from "@connectrpc/connect";

@@ -28,7 +28,7 @@ const routes: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ...resourceTypes.flatMap(routesOf),
 ]);
 
-/** What RFC 7644 has and this service has not. */
+/** Endpoints of RFC 7644 that are not supported. */
 const unsupported: ReadonlySet<string> = new Set(["Me", "Bulk"]);
 
 function routesOf(type: ResourceType): [string, Calls][] {
