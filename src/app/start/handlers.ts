@@ -38,7 +38,7 @@ import { isWholeList } from "../../translation/index.ts";
 import { handleCors, setCorsHeaders } from "../cors.ts";
 import { createEndpoints } from "../endpoints.ts";
 import { openPages } from "../pages.ts";
-import { answerHeaders, identify } from "../request-id.ts";
+import { answerHeaders } from "../request-id.ts";
 import { createSenderCheck } from "../sender-check.ts";
 import { type AddressLimits, limitAddresses } from "./address-limits.ts";
 import type { Calls } from "./calls.ts";
@@ -71,7 +71,7 @@ const consolePaths = `${consolePath}/`;
 /** Builds the handlers. */
 export function buildHandlers(options: HandlersOptions): RequestHandlers {
   const { context, port, calls } = options;
-  port.bodies.check = createSenderCheck({ ...calls, identify });
+  port.bodies.check = createSenderCheck(calls);
   const { live } = context;
   const payers = createPayers(calls.authenticator, port.pause);
   port.bodies.turn = (authorization) => {
