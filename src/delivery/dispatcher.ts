@@ -6,17 +6,17 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Resolve } from "../outbound.ts";
-import type { Database, Queue } from "../store/index.ts";
+import type { Database } from "../store/index.ts";
 import type { Tracing } from "../tracing/index.ts";
 import { deliveriesQueue, fanOutPartition } from "./deliveries.ts";
 import { createEventCache } from "./event-cache.ts";
 import { fanOut } from "./fan-out.ts";
 import { createRateLimit } from "./rate-limit.ts";
-import { createSettlementBatcher, type SettlementBatcher } from "./settlement-batcher.ts";
+import { createSettlementBatcher } from "./settlement-batcher.ts";
 import { createDeliveryTokens, type DeliveryTokens, type SignToken } from "./signing.ts";
 import { type Attempt, createSink } from "./sink.ts";
 import type { SubscriptionSource } from "./subscription.ts";
-import { SubscriptionWorker } from "./subscription-worker.ts";
+import { SubscriptionWorker, type SubscriptionWorkerOptions } from "./subscription-worker.ts";
 
 /** What a {@link Dispatcher} needs. */
 export interface DispatcherOptions {
@@ -51,11 +51,9 @@ const maxIdleMs = 10 * 60_000;
 /** Delivers events, from its construction until it is stopped. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #queue: Queue;
   readonly #tokens: DeliveryTokens;
-  readonly #settlements: SettlementBatcher;
-  readonly #rateLimit = createRateLimit();
-  readonly #eventsOf: ReturnType<typeof createEventCache>;
+  /** What all workers share. */
+  readonly #shared: Omit<SubscriptionWorkerOptions, "uid" | "sink" | "onAttempt">;
   readonly #workers = new Map<string, { readonly worker: SubscriptionWorker; usedMs: number }>();
   /** Runs in progress, by partition. */
   readonly #running = new Map<string, Promise<void>>();
@@ -67,12 +65,19 @@ export class Dispatcher {
   #isStopped = false;
 
   constructor(options: DispatcherOptions) {
-    const { database, sign, now, report } = options;
+    const { database, subscriptions, sign, now, report, attemptTimeoutMs = 15_000 } = options;
+    const queue = database.queue(deliveriesQueue);
     this.#options = options;
-    this.#queue = database.queue(deliveriesQueue);
     this.#tokens = createDeliveryTokens(sign, now);
-    this.#settlements = createSettlementBatcher(this.#queue, report);
-    this.#eventsOf = createEventCache(database);
+    this.#shared = {
+      queue,
+      settlements: createSettlementBatcher(queue, report),
+      subscriptions,
+      rateLimit: createRateLimit(),
+      attemptTimeoutMs,
+      eventsOf: createEventCache(database),
+      now,
+    };
     this.#schedule(0);
   }
 
@@ -95,7 +100,7 @@ export class Dispatcher {
     grace.abort();
     for (const { worker } of this.#workers.values()) worker.close();
     await all;
-    await this.#settlements.flush();
+    await this.#shared.settlements.flush();
   }
 
   #start(partition: string, run: () => Promise<unknown>): void {
@@ -109,9 +114,7 @@ export class Dispatcher {
   }
 
   async #fanOutAll(): Promise<void> {
-    const { subscriptions, now } = this.#options;
-    const work = { queue: this.#queue, subscriptions, eventsOf: this.#eventsOf, now };
-    while (!this.#isStopped && (await fanOut(work)) > 0) this.wake();
+    while (!this.#isStopped && (await fanOut(this.#shared)) > 0) this.wake();
   }
 
   #workerOf(uid: string): SubscriptionWorker {
@@ -122,31 +125,21 @@ export class Dispatcher {
   }
 
   #createWorker(uid: string): SubscriptionWorker {
-    const { subscriptions, allowLoopbackSinks, now, tracing, resolve, attemptTimeoutMs = 15_000 } = this.#options;
-    return new SubscriptionWorker({
-      uid,
-      queue: this.#queue,
-      settlements: this.#settlements,
-      subscriptions,
-      sink: createSink({
-        tokens: this.#tokens,
-        allowLoopbackHttp: allowLoopbackSinks,
-        timeoutMs: attemptTimeoutMs,
-        now,
-        tracing,
-        ...(resolve && { resolve }),
-      }),
-      rateLimit: this.#rateLimit,
-      attemptTimeoutMs,
-      eventsOf: this.#eventsOf,
-      onAttempt: (attempt) => this.#options.onAttempt?.(attempt, uid),
+    const { allowLoopbackSinks, now, tracing, resolve, onAttempt } = this.#options;
+    const sink = createSink({
+      tokens: this.#tokens,
+      allowLoopbackHttp: allowLoopbackSinks,
+      timeoutMs: this.#shared.attemptTimeoutMs,
       now,
+      tracing,
+      ...(resolve && { resolve }),
     });
+    return new SubscriptionWorker({ ...this.#shared, uid, sink, onAttempt: (attempt) => onAttempt?.(attempt, uid) });
   }
 
   async #poll(): Promise<void> {
     const { now } = this.#options;
-    for (const partition of await this.#queue.duePartitions(now() * 1000)) {
+    for (const partition of await this.#shared.queue.duePartitions(now() * 1000)) {
       if (this.#isStopped) return;
       if (this.#running.has(partition)) this.#missed.add(partition);
       else if (partition === fanOutPartition) this.#start(partition, () => this.#fanOutAll());

@@ -20,7 +20,7 @@ import type { Attempt, Sink } from "./sink.ts";
 import type { Subscription, SubscriptionSource } from "./subscription.ts";
 
 /** What a {@link SubscriptionWorker} needs. */
-interface SubscriptionWorkerOptions {
+export interface SubscriptionWorkerOptions {
   /** uid of the subscription. */
   readonly uid: string;
   readonly queue: Queue;

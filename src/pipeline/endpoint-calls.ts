@@ -167,7 +167,6 @@ export class RunningCall implements ReadingCall {
   count: number | undefined;
   readonly #options: Pick<EndpointCallsOptions, "rates" | "audit">;
   readonly #controller = new AbortController();
-  readonly #stopped = Promise.withResolvers<never>();
   #known: EndpointCaller | undefined;
   #payer: Payer | undefined;
   #deadlineMs: number | undefined;
@@ -185,7 +184,6 @@ export class RunningCall implements ReadingCall {
     this.origin = originOf(request, response);
     this.traceId = traceIdOf(request.headers);
     this.#options = options;
-    this.#stopped.promise.catch(() => {}); // nobody may be waiting
   }
 
   /** Its caller, once it is known. */
@@ -270,12 +268,14 @@ export class RunningCall implements ReadingCall {
     }
     onGone(this.response, () => this.end(new ConnectError("the client has gone", Code.Canceled)));
     this.throwIfAborted();
-    return Promise.race([this.#stopped.promise, count(this.call.work(this))]);
+    return new Promise((resolve, reject) => {
+      this.signal.addEventListener("abort", () => reject(this.signal.reason));
+      count(this.call.work(this)).then(resolve, reject);
+    });
   }
 
   end(reason: ConnectError): void {
     clearTimeout(this.#timer);
     this.#controller.abort(reason);
-    this.#stopped.reject(reason);
   }
 }
