@@ -44,7 +44,7 @@ export interface DirectoryOptions {
   readonly events: Pick<EventRecorder, "recordChanges">;
 }
 
-/** The token of a provisioning client has none. */
+/** A provisioning client has a token without claims. */
 const noClaims = { iss: "", sub: "", aud: [], exp: 0 };
 
 /** A change of one resource. */
