@@ -109,25 +109,28 @@ export interface EndedCall {
   readonly requestId: string | null;
   /** That of the trace that the call is part of, if it is part of one. */
   readonly traceId: string | undefined;
+  /** How many items it was about, if it says so. */
+  readonly count?: number | undefined;
 }
 
 /**
  * Logs the line of a call, at level info. For a logger of this file the line is formatted here: pino would take a tenth
  * of the time of a Get.
  */
-export function logCall(logger: Logger, { method, code, ms, caller, requestId, traceId }: EndedCall): void {
+export function logCall(logger: Logger, { method, code, ms, caller, requestId, traceId, count }: EndedCall): void {
   if (!logger.isLevelEnabled("info")) return;
   const rounded = roundMs(ms);
   const writer = writers.get(logger);
   if (writer === undefined) {
-    logger.info({ method, code, ms: rounded, caller, requestId, traceId }, "call");
+    logger.info({ method, code, ms: rounded, caller, requestId, traceId, count }, "call");
     return;
   }
   const who = caller === undefined ? "" : `"caller":${quoted(caller)},`;
   const id = requestId === null ? null : quoted(requestId);
   const trace = traceId === undefined ? "" : `,"traceId":"${traceId}"`;
+  const items = count === undefined ? "" : `,"count":${count}`;
   writer.stream.write(
-    `{"level":"info","time":"${isoTime(Date.now())}",${writer.fields}"method":"${method}","code":"${code}","ms":${rounded},${who}"requestId":${id}${trace},"msg":"call"}\n`,
+    `{"level":"info","time":"${isoTime(Date.now())}",${writer.fields}"method":"${method}","code":"${code}","ms":${rounded},${who}"requestId":${id}${trace}${items},"msg":"call"}\n`,
   );
 }
 

@@ -3,8 +3,9 @@
  */
 
 import { type Issuer, keySetMaxAgeSeconds } from "../auth/index.ts";
+import type { Awaitable } from "../awaitable.ts";
 import { type Endpoints, readEndpoint } from "../http/index.ts";
-import type { PortResponse } from "../message/index.ts";
+import { type Answer, type PortResponse, send } from "../message/index.ts";
 
 /** What {@link createEndpoints} needs. */
 export interface EndpointsOptions {
@@ -17,35 +18,27 @@ export interface EndpointsOptions {
   onError(error: unknown, response: PortResponse): void;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly document: unknown;
-  readonly maxAgeSeconds?: number;
-}
-
 /** The endpoints of a server. */
 export function createEndpoints({ issuer, unreadiness, onProbe, onError }: EndpointsOptions): Endpoints {
-  const ok = { status: 200, document: { status: "ok" } };
-  const ready = () => {
-    onProbe();
-    const status = unreadiness();
-    return status === undefined ? ok : { status: 503, document: { status } };
+  const published = (document: unknown) =>
+    jsonAnswer(200, document, { "cache-control": `public, max-age=${keySetMaxAgeSeconds}` });
+  const answers: Readonly<Record<string, () => Awaitable<Answer>>> = {
+    "/livez": () => jsonAnswer(200, { status: "ok" }),
+    "/readyz": () => {
+      onProbe();
+      const status = unreadiness();
+      return jsonAnswer(status === undefined ? 200 : 503, { status: status ?? "ok" });
+    },
+    "/.well-known/openid-configuration": () => published(issuer.discovery()),
+    "/.well-known/jwks.json": async () => published(await issuer.jwks()),
   };
-  const published = (document: unknown) => ({ status: 200, document, maxAgeSeconds: keySetMaxAgeSeconds });
-  const endpointOf = (make: () => Answer | Promise<Answer>) =>
-    readEndpoint(async (request, response) => {
-      const { status, document, maxAgeSeconds } = await make();
-      const body = JSON.stringify(document);
-      response.statusCode = status;
-      response.setHeader("content-type", "application/json");
-      response.setHeader("content-length", Buffer.byteLength(body));
-      if (maxAgeSeconds !== undefined) response.setHeader("cache-control", `public, max-age=${maxAgeSeconds}`);
-      response.end(request.method === "HEAD" ? "" : body);
-    }, onError);
-  return {
-    "/livez": endpointOf(() => ok),
-    "/readyz": endpointOf(ready),
-    "/.well-known/openid-configuration": endpointOf(() => published(issuer.discovery())),
-    "/.well-known/jwks.json": endpointOf(async () => published(await issuer.jwks())),
-  };
+
+  const endpointOf = (make: () => Awaitable<Answer>) =>
+    readEndpoint(async (_request, response) => send(response, await make()), onError);
+  return Object.fromEntries(Object.entries(answers).map(([path, make]) => [path, endpointOf(make)]));
+}
+
+function jsonAnswer(httpStatus: number, document: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
+  const body = JSON.stringify(document);
+  return { httpStatus, headers: { "content-type": "application/json", ...headers }, body, isRaw: true };
 }

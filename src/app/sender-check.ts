@@ -1,6 +1,5 @@
 /** Verifies the senders of bodies by the tokens of their calls. A refusal is logged and audited as that of a call. */
 
-import type { IncomingHttpHeaders } from "node:http";
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Authenticator } from "../auth/index.ts";
 import { tryChain } from "../awaitable.ts";
@@ -8,17 +7,16 @@ import { type LocalTransport, PlainHeaders, type Protocol, valuesWithAddress } f
 import { addressOf, type SenderCheck } from "../http/index.ts";
 import type { HttpRequest } from "../message/index.ts";
 import { pathOf } from "../rpc/index.ts";
+import { identify } from "./request-id.ts";
 
 /** What {@link createSenderCheck} needs. */
 export interface SenderCheckParts {
   readonly authenticator: Authenticator;
   readonly transport: Pick<LocalTransport, "for">;
-  /** Adds an id to a request without one. */
-  identify(headers: IncomingHttpHeaders): unknown;
 }
 
 /** Creates the check of a server. */
-export function createSenderCheck({ authenticator, transport, identify }: SenderCheckParts): SenderCheck {
+export function createSenderCheck({ authenticator, transport }: SenderCheckParts): SenderCheck {
   return {
     verify(request, response, method) {
       const { headers } = request;

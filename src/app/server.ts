@@ -74,27 +74,7 @@ export async function startServer(
   useFieldLimits(ruledLimits);
   addEnumNames(CapabilitySchema, capabilitiesByName);
   await using stack = new AsyncDisposableStack();
-  const context: StartContext = {
-    config,
-    live,
-    log,
-    api: readApi(config, live),
-    now: config.clock === undefined ? Date.now : () => config.clock!,
-    overload: createOverload(log),
-    rateLimited: createCounter(["read", "list", "write", "exchange", "address"]),
-    metrics:
-      config.metrics === "off" || config.adminListen === "off"
-        ? undefined
-        : createMetrics((error, metric) => {
-            // An outage has its own lines and metric.
-            if (!isOutage(error)) log.warn({ err: error, metric }, "a metric cannot be read");
-          }),
-    peers,
-    tracing: await startTracing(config, log, stack),
-    readiness: createReadiness(),
-    probing: new Probing(),
-    stack,
-  };
+  const context = await createContext({ config, live, log, peers, stack });
   let isStopping = false;
   const shutdown = new AbortController();
   const { readiness, metrics } = context;
@@ -133,7 +113,7 @@ export async function startServer(
   readiness.set("schema", () => (schema.isNewer ? newerSchema : undefined));
 
   const calls = buildCalls(context, parts, port);
-  const handlers = await buildHandlers({
+  const handlers = buildHandlers({
     context,
     port,
     parts,
@@ -178,6 +158,28 @@ export async function startServer(
     installed: prepared.isNew ? prepared.installation : undefined,
     mintToken: (subject, ttlSeconds) => issuer.mint({ subject, ttlSeconds }),
     stop: () => running.disposeAsync(),
+  };
+}
+
+async function createContext(
+  given: Pick<StartContext, "config" | "live" | "log" | "peers" | "stack">,
+): Promise<StartContext> {
+  const { config, live, log, stack } = given;
+  const isMeasured = config.metrics !== "off" && config.adminListen !== "off";
+  const onUnreadable = (error: unknown, metric: string) => {
+    // An outage has its own lines and metric.
+    if (!isOutage(error)) log.warn({ err: error, metric }, "a metric cannot be read");
+  };
+  return {
+    ...given,
+    api: readApi(config, live),
+    now: config.clock === undefined ? Date.now : () => config.clock!,
+    overload: createOverload(log),
+    rateLimited: createCounter(["read", "list", "write", "exchange", "address"]),
+    metrics: isMeasured ? createMetrics(onUnreadable) : undefined,
+    tracing: await startTracing(config, log, stack),
+    readiness: createReadiness(),
+    probing: new Probing(),
   };
 }
 

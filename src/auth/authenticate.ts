@@ -23,7 +23,7 @@ import type { IdentitySource } from "./identity-source.ts";
 import { narrowingOf, organisationOf } from "./narrowing.ts";
 import { type Principal, principalIn, principalKey, userUidOf } from "./principal.ts";
 import { externalGroupsOf, type ProviderSource } from "./provider.ts";
-import { CertificateUnknown, createSpeakers, NotFinal, type Speaker } from "./speaker.ts";
+import { CertificateUnknown, NotFinal, type Speaker, Speakers } from "./speaker.ts";
 import { bearerIn, refusalOf } from "./tokens/bearer.ts";
 import { defaultAudiences } from "./tokens/claim-match.ts";
 import type { CertificateTokens } from "./tokens/client-certificates.ts";
@@ -38,7 +38,7 @@ import {
   type Token,
   TokenRejected,
 } from "./tokens/token.ts";
-import { createVerifier, type Verification } from "./verification.ts";
+import { type Verification, Verifier } from "./verification.ts";
 
 /** What a token is presented for. */
 interface Use {
@@ -48,24 +48,7 @@ interface Use {
   placeOf?(): string | undefined;
 }
 
-/** Authenticates the caller of a call. */
-export interface Authenticator {
-  /**
-   * Errors: UNAUTHENTICATED `missing bearer token` or `invalid bearer token`. The challenge says what is wrong with a
-   * token whose signature is valid. The `cause` of the error, for the log, says why any token is invalid.
-   */
-  authenticate(authorizationHeader: string | null, use?: Use): Awaitable<Caller>;
-  /** Whether a header has a token that was verified before and has a caller. */
-  isKnown(authorizationHeader: string | undefined): boolean;
-  /** Whom requests with a header count against; undefined unless it has a token that was known to have a caller. */
-  payerOf(authorizationHeader: string): Payer | undefined;
-  /** The caller of the token in a header when it was last used. It may not be let in any more. */
-  lastCaller(authorizationHeader: string | null): Caller | undefined;
-  /** How many calls had a token that was verified before, and how many had another. */
-  readonly tokenUses: { readonly known: number; readonly unknown: number };
-}
-
-/** What {@link createAuthenticator} needs. */
+/** What an {@link Authenticator} needs. */
 interface AuthenticatorOptions {
   readonly issuer: Issuer;
   readonly identities: IdentitySource;
@@ -121,46 +104,91 @@ interface Attempt {
   untilMs?: number;
 }
 
+/** By {@link cacheKeyOf}. */
+type Tokens = LruMap<string, VerifiedToken>;
+
 const maxVerifiedTokens = 10_000;
 const maxRefusedTokens = 1000;
 
-/** An authenticator with an empty cache. */
-export function createAuthenticator({
-  issuer,
-  identities,
-  providers,
-  keySets,
-  certificates,
-  pause = () => undefined,
-  clock,
-}: AuthenticatorOptions): Authenticator {
-  const verifiedTokens = new LruMap<string, VerifiedToken>(maxVerifiedTokens);
-  const refusedTokens = new LruMap<string, VerifiedToken>(maxRefusedTokens);
-  const verifier = createVerifier({ identities, providers, keySets, certificates });
-  const speakers = createSpeakers({ identities, providers, defaults: defaultAudiences(issuer.url), clock });
-  const tokenUses = { known: 0, unknown: 0 };
+/** Authenticates the callers of calls. */
+export class Authenticator {
+  /** How many calls had a token that was verified before, and how many had another. */
+  readonly tokenUses = { known: 0, unknown: 0 };
+  readonly #issuer: Issuer;
+  readonly #identities: IdentitySource;
+  readonly #providers: ProviderSource;
+  readonly #pause: Pause;
+  readonly #clock: () => number;
+  readonly #verifier: Verifier;
+  readonly #speakers: Speakers;
+  readonly #verifiedTokens: Tokens = new LruMap(maxVerifiedTokens);
+  readonly #refusedTokens: Tokens = new LruMap(maxRefusedTokens);
 
-  function knownToken(header: string, tokens = verifiedTokens): VerifiedToken | undefined {
-    const known = tokens.get(cacheKeyOf(header));
-    return known?.header === header && clock() < known.untilMs ? known : undefined;
+  constructor(options: AuthenticatorOptions) {
+    const { issuer, identities, providers, pause = () => undefined, clock } = options;
+    this.#issuer = issuer;
+    this.#identities = identities;
+    this.#providers = providers;
+    this.#pause = pause;
+    this.#clock = clock;
+    this.#verifier = new Verifier(options);
+    this.#speakers = new Speakers({ identities, providers, defaults: defaultAudiences(issuer.url), clock });
   }
 
-  function callerOf(header: string, use: Use | undefined): Awaitable<Caller> {
-    const cached = knownToken(header);
-    const refused = cached === undefined ? knownToken(header, refusedTokens) : undefined;
-    if (cached === undefined && refused === undefined) tokenUses.unknown++;
-    else tokenUses.known++;
-    return chain(cached ?? refused ?? verified(header), (known) =>
+  /**
+   * Errors: UNAUTHENTICATED `missing bearer token` or `invalid bearer token`. The challenge says what is wrong with a
+   * token whose signature is valid. The `cause` of the error, for the log, says why any token is invalid.
+   */
+  authenticate(header: string | null, use?: Use): Awaitable<Caller> {
+    if (header === null || header.trim() === "") throw unauthenticated("missing bearer token");
+    return tryChain(
+      () => this.#callerOf(header, use),
+      (caller) => caller,
+      (error) => {
+        if (!(error instanceof TokenRejected)) throw error;
+        if (error instanceof CertificateUnknown) throw Object.assign(unauthenticated(error.message), { cause: error });
+        throw refusalOf(header, error);
+      },
+    );
+  }
+
+  /** Whether a header has a token that was verified before and has a caller. */
+  isKnown(header: string | undefined): boolean {
+    return header !== undefined && this.#knownToken(header)?.caller !== undefined;
+  }
+
+  /** Whom requests with a header count against; undefined unless it has a token that was known to have a caller. */
+  payerOf(header: string): Payer | undefined {
+    const payer = this.#knownToken(header)?.payer;
+    return payer?.account === "" ? undefined : payer;
+  }
+
+  /** The caller of the token in a header when it was last used. It may not be let in any more. */
+  lastCaller(header: string | null): Caller | undefined {
+    return header === null ? undefined : this.#knownToken(header)?.caller;
+  }
+
+  #knownToken(header: string, tokens = this.#verifiedTokens): VerifiedToken | undefined {
+    const known = tokens.get(cacheKeyOf(header));
+    return known?.header === header && this.#clock() < known.untilMs ? known : undefined;
+  }
+
+  #callerOf(header: string, use: Use | undefined): Awaitable<Caller> {
+    const cached = this.#knownToken(header);
+    const refused = cached === undefined ? this.#knownToken(header, this.#refusedTokens) : undefined;
+    if (cached === undefined && refused === undefined) this.tokenUses.unknown++;
+    else this.tokenUses.known++;
+    return chain(cached ?? refused ?? this.#verified(header), (known) =>
       tryChain(
-        () => current(known, use),
+        () => this.#current(known, use),
         (caller) => {
-          if (cached === undefined) keep(known, verifiedTokens, refusedTokens);
+          if (cached === undefined) this.#keep(known, this.#verifiedTokens, this.#refusedTokens);
           known.caller = caller;
           return caller;
         },
         (error) => {
           if (error instanceof TokenRejected && use?.exchange?.provider === undefined) {
-            keep(known, refusedTokens, verifiedTokens);
+            this.#keep(known, this.#refusedTokens, this.#verifiedTokens);
             known.caller = undefined;
             if (known.payer !== undefined) known.payer.account = ""; // connections remember it
           }
@@ -170,39 +198,40 @@ export function createAuthenticator({
     );
   }
 
-  function keep(known: VerifiedToken, into: typeof verifiedTokens, from: typeof verifiedTokens): void {
+  #keep(known: VerifiedToken, into: Tokens, from: Tokens): void {
     const key = cacheKeyOf(known.header);
     if (from.get(key) === known) from.delete(key);
     into.set(key, known);
   }
 
   /** Errors: TokenRejected. */
-  async function verified(header: string): Promise<VerifiedToken> {
+  async #verified(header: string): Promise<VerifiedToken> {
     const text = bearerIn(header);
     if (text === undefined) throw new TokenRejected("not a bearer token");
     const token = parseToken(text);
-    const untilMs = Math.min(clock() + keySetLifetimeMs, (token.claims.exp + leewaySeconds) * 1000);
-    if (token.claims.iss !== issuer.url) return { header, token, untilMs, verification: await verifier.verify(token) };
-    await issuer.verify(token);
+    const untilMs = Math.min(this.#clock() + keySetLifetimeMs, (token.claims.exp + leewaySeconds) * 1000);
+    if (token.claims.iss !== this.#issuer.url)
+      return { header, token, untilMs, verification: await this.#verifier.verify(token) };
+    await this.#issuer.verify(token);
     return { header, token, untilMs };
   }
 
   /** The caller of a verified token now. Errors: TokenRejected. */
-  function current(known: VerifiedToken, use: Use | undefined): Awaitable<Caller> {
+  #current(known: VerifiedToken, use: Use | undefined): Awaitable<Caller> {
     const { token, verification } = known;
-    checkPeriod(token.claims, clock());
-    const stillVerifies = verification !== undefined || issuer.stillVerifies(token);
-    return both(stillVerifies, identities.changes(), (isVerified, changes) => {
+    checkPeriod(token.claims, this.#clock());
+    const stillVerifies = verification !== undefined || this.#issuer.stillVerifies(token);
+    return both(stillVerifies, this.#identities.changes(), (isVerified, changes) => {
       if (!isVerified) throw new TokenRejected("its key was revoked");
       const { outcome } = known;
-      if (use?.exchange === undefined && outcome?.changes === changes && clock() < outcome.untilMs)
+      if (use?.exchange === undefined && outcome?.changes === changes && this.#clock() < outcome.untilMs)
         return settled(outcome);
-      return resolve(known, changes, use);
+      return this.#resolve(known, changes, use);
     });
   }
 
   /** Errors: TokenRejected. */
-  async function resolve(known: VerifiedToken, changes: number, use: Use | undefined): Promise<Caller> {
+  async #resolve(known: VerifiedToken, changes: number, use: Use | undefined): Promise<Caller> {
     const provider = use?.exchange?.provider;
     const attempt: Attempt = {
       provider,
@@ -216,9 +245,9 @@ export function createAuthenticator({
     };
     try {
       const { untilMs, isPartial, ...found } = await (known.verification === undefined
-        ? ownCaller(known.token, attempt)
-        : outsideCaller(known, known.verification, attempt));
-      known.payer ??= createPayer(found.caller.key, pause);
+        ? this.#ownCaller(known.token, attempt)
+        : this.#outsideCaller(known, known.verification, attempt));
+      known.payer ??= createPayer(found.caller.key, this.#pause);
       const caller = { ...found.caller, payer: known.payer };
       if (!isPartial) note(caller, Math.min(untilMs, attempt.untilMs ?? Number.POSITIVE_INFINITY));
       return caller;
@@ -229,44 +258,44 @@ export function createAuthenticator({
     }
   }
 
-  async function outsideCaller(known: VerifiedToken, verification: Verification, attempt: Attempt): Promise<Found> {
+  async #outsideCaller(known: VerifiedToken, verification: Verification, attempt: Attempt): Promise<Found> {
     const { token } = known;
     const { claims, audiences } = token;
-    const expecting = await speakers.expecting(claims, audiences);
+    const expecting = await this.#speakers.expecting(claims, audiences);
     let verifiedBy = verification;
     if (!verifiedBy.isPublished && (expecting.wantsPublished || attempt.isExchange)) {
       try {
-        verifiedBy = await verifier.verifyPublished(token, verification);
+        verifiedBy = await this.#verifier.verifyPublished(token, verification);
         known.verification = verifiedBy;
       } catch (error) {
         if (!(error instanceof TokenRejected)) throw error;
-        if (expecting.wantsPublished) attempt.untilMs = clock() + fetchIntervalMs; // the keys may be fetched then
+        if (expecting.wantsPublished) attempt.untilMs = this.#clock() + fetchIntervalMs; // the keys may be fetched then
       }
     }
     const { isPublished, tried } = verifiedBy;
-    const trusts = (issuerKeys: string) => verifier.hasVerified(token, verifiedBy, issuerKeys);
-    const speaker = await speakers.speaker({ claims, audiences, isPublished }, expecting, trusts, attempt);
+    const trusts = (issuerKeys: string) => this.#verifier.hasVerified(token, verifiedBy, issuerKeys);
+    const speaker = await this.#speakers.speaker({ claims, audiences, isPublished }, expecting, trusts, attempt);
     const keys = [...tried].flatMap(([thumbprint, hasVerified]) => (hasVerified ? [thumbprint] : []));
     return { ...speaker, caller: callerFor(token, { claims, audiences, isPublished, keys, signed: token }, speaker) };
   }
 
   /** The caller of a platform token. */
-  async function ownCaller(token: Token, attempt: Attempt): Promise<Found> {
+  async #ownCaller(token: Token, attempt: Attempt): Promise<Found> {
     const principal = principalIn(token.claims);
-    if (principal === undefined) return namedCaller(token);
+    if (principal === undefined) return this.#namedCaller(token);
     const { provider, place = organisationOf(narrowingOf(token.claims)?.scopes) } = attempt;
     const { claims, audiences } = principal;
-    const expecting = await speakers.expecting(claims, audiences);
-    const trusts = (issuerKeys: string) => verifier.hasSigned(principal, issuerKeys);
+    const expecting = await this.#speakers.expecting(claims, audiences);
+    const trusts = (issuerKeys: string) => this.#verifier.hasSigned(principal, issuerKeys);
     const isUserOnly = token.claims.identity !== undefined || provider !== undefined;
-    const speaker = await speakers.speaker(principal, expecting, trusts, { provider, place, isUserOnly });
+    const speaker = await this.#speakers.speaker(principal, expecting, trusts, { provider, place, isUserOnly });
     return { ...speaker, caller: callerFor(token, principal, speaker) };
   }
 
   /** The caller of a platform token that names an identity, and maybe the provider that its user came through. */
-  async function namedCaller({ claims }: Token): Promise<Found> {
+  async #namedCaller({ claims }: Token): Promise<Found> {
     const { sub, idp, act, email, email_verified: isVerified, groups_exp: groupsExp } = claims;
-    if (!(await identities.isActive(sub))) throw new TokenRejected("identity does not exist");
+    if (!(await this.#identities.isActive(sub))) throw new TokenRejected("identity does not exist");
     const outsideIssuer = (act as Partial<Claims> | undefined)?.iss;
     const narrowing = narrowingOf(claims);
     const caller: Caller = {
@@ -281,10 +310,10 @@ export function createAuthenticator({
       ...(narrowing && { narrowing }),
     };
     if (idp === undefined) return { caller, untilMs: Number.POSITIVE_INFINITY, isPartial: false };
-    const groups = typeof idp === "string" ? await providers.accepts(idp, sub) : undefined;
+    const groups = typeof idp === "string" ? await this.#providers.accepts(idp, sub) : undefined;
     if (groups === undefined) throw new TokenRejected("identity provider does not exist");
     const groupsUntilMs = typeof groupsExp === "number" ? groupsExp * 1000 : Number.POSITIVE_INFINITY;
-    const hasGroups = clock() < groupsUntilMs;
+    const hasGroups = this.#clock() < groupsUntilMs;
     const externalGroups = [...new Set([...(hasGroups ? externalGroupsOf(claims, "groups") : []), ...groups])];
     return {
       caller: { ...caller, providers: [{ uid: idp as string, externalGroups }] },
@@ -292,29 +321,6 @@ export function createAuthenticator({
       isPartial: false,
     };
   }
-
-  return {
-    tokenUses,
-    authenticate(header, use) {
-      if (header === null || header.trim() === "") throw unauthenticated("missing bearer token");
-      return tryChain(
-        () => callerOf(header, use),
-        (caller) => caller,
-        (error) => {
-          if (!(error instanceof TokenRejected)) throw error;
-          if (error instanceof CertificateUnknown)
-            throw Object.assign(unauthenticated(error.message), { cause: error });
-          throw refusalOf(header, error);
-        },
-      );
-    },
-    isKnown: (header) => header !== undefined && knownToken(header)?.caller !== undefined,
-    payerOf(header) {
-      const payer = knownToken(header)?.payer;
-      return payer?.account === "" ? undefined : payer;
-    },
-    lastCaller: (header) => (header === null ? undefined : knownToken(header)?.caller),
-  };
 }
 
 /** Errors: TokenRejected. */

@@ -60,22 +60,7 @@ export class NotFinal extends TokenRejected {
   override readonly name = "NotFinal";
 }
 
-/** Finds whom tokens speak for. */
-export interface Speakers {
-  expecting(claims: Principal["claims"], audiences: readonly string[]): Promise<Expecting>;
-  /**
-   * `trusts`: whether a static key set has verified the token. Signs its user in. Errors: TokenRejected if it speaks
-   * for nobody.
-   */
-  speaker(
-    principal: Omit<Principal, "keys" | "signed">,
-    expecting: Expecting,
-    trusts: (issuerKeys: string) => boolean,
-    restriction: Restriction,
-  ): Promise<Speaker>;
-}
-
-/** What {@link createSpeakers} needs. */
+/** What {@link Speakers} needs. */
 interface SpeakersOptions {
   readonly identities: Pick<IdentitySource, "candidates">;
   readonly providers: ProviderSource;
@@ -87,89 +72,105 @@ interface SpeakersOptions {
 
 const nobody: SignIn = { providers: [], isDeferred: false };
 
-export function createSpeakers({ identities, providers, defaults, clock }: SpeakersOptions): Speakers {
-  const budget = new PatternBudget(clock);
+/** Finds whom tokens speak for. */
+export class Speakers {
+  readonly #options: SpeakersOptions;
+  readonly #budget: PatternBudget;
+
+  constructor(options: SpeakersOptions) {
+    this.#options = options;
+    this.#budget = new PatternBudget(options.clock);
+  }
+
+  async expecting(claims: Principal["claims"], audiences: readonly string[]): Promise<Expecting> {
+    const { identities, providers } = this.#options;
+    const [candidates, accepting] = await Promise.all([
+      identities.candidates(claims.iss, claims.sub),
+      claims.iss === certificateIssuer ? [] : providers.accepting(claims.iss, audiences),
+    ]);
+    const wantsPublished = accepting.length > 0 || candidates.some(({ rule }) => rule.kind === "claim_match");
+    return { candidates, accepting, wantsPublished };
+  }
+
+  /**
+   * `trusts`: whether a static key set has verified the token. Signs its user in. Errors: TokenRejected if it speaks for
+   * nobody.
+   */
+  async speaker(
+    principal: Omit<Principal, "keys" | "signed">,
+    { candidates, accepting }: Expecting,
+    trusts: (issuerKeys: string) => boolean,
+    restriction: Restriction,
+  ): Promise<Speaker> {
+    const { provider, isUserOnly = provider !== undefined, place, isNew = false } = restriction;
+    const { claims, isPublished } = principal;
+    const trusting = candidates.filter(({ rule }) =>
+      rule.kind === "static_keys" ? trusts(rule.issuerKeys) : isPublished,
+    );
+    const matched = trusting
+      .filter((identity) => matches(identity.rule, principal, this.#matchingOf(identity)))
+      .sort(oldestFirst);
+    const isOverBudget = trusting.some(({ uid }) => !this.#budget.hasLeft(rootOf(uid)));
+    const signIn =
+      isPublished && accepting.length > 0
+        ? await this.#options.providers.signIn(accepting, claims, { named: provider, place, isNew })
+        : nobody;
+    const user = userUidOf(principal);
+    const known = [...(signIn.providers.length > 0 ? [user] : []), ...matched.map(({ uid }) => uid)];
+    const found = [...new Set(known)].filter((uid) => !isUserOnly || uid === user);
+    if (found.length === 0) {
+      if (isOverBudget)
+        throw new NotFinal("no identity or provider matches it; matching of patterns stopped at its limit");
+      if (signIn.isDeferred || signIn.ambiguous === "elsewhere")
+        throw new NotFinal("its user signs in with a call about the organisation of the provider");
+      if (signIn.ambiguous === "here") throw new SignInAmbiguous();
+      if (accepting.length === 0) throw await this.#unexpected(principal, trusting);
+      throw new TokenRejected("the user was deleted, or its identity provider does not let it in");
+    }
+    const isAtRoot = (uid: string) => !uid.includes("/");
+    const ends = matched.flatMap(({ rule }) => (rule.kind === "static_keys" ? [rule.expireTimeMs] : []));
+    // A platform token may live longer than the token that named the groups.
+    const groupsUntilMs = claims.exp * 1000;
+    const hasGroups = this.#options.clock() < groupsUntilMs;
+    if (hasGroups && signIn.providers.length > 0) ends.push(groupsUntilMs);
+    return {
+      identities: [...found.filter((uid) => !isAtRoot(uid)), ...found.filter(isAtRoot)],
+      isPartial: isOverBudget || signIn.isDeferred,
+      untilMs: Math.min(...ends, Number.POSITIVE_INFINITY),
+      ...(signIn.providers.length > 0 && {
+        providers: signIn.providers.map(({ uid, groupsClaim, groups = [] }) => ({
+          uid,
+          externalGroups: [...new Set([...(hasGroups ? externalGroupsOf(claims, groupsClaim) : []), ...groups])],
+        })),
+      }),
+    };
+  }
 
   /** How a token is matched with the rule of an identity: the work of its patterns counts for its organisation. */
-  function matchingOf({ uid }: MatchableIdentity): Matching {
+  #matchingOf({ uid }: MatchableIdentity): Matching {
     const organisation = rootOf(uid);
     const work = {
-      hasLeft: () => budget.hasLeft(organisation),
-      spend: (done: number) => budget.spend(organisation, done),
+      hasLeft: () => this.#budget.hasLeft(organisation),
+      spend: (done: number) => this.#budget.spend(organisation, done),
     };
+    const { defaults, clock } = this.#options;
     return { defaults, nowMs: clock(), work };
   }
 
   /** The reason why no identity accepts a verified token. */
-  async function unexpected(
+  async #unexpected(
     principal: Omit<Principal, "keys" | "signed">,
     candidates: readonly MatchableIdentity[],
   ): Promise<TokenRejected> {
     const { iss, sub } = principal.claims;
     if (iss === certificateIssuer) return new CertificateUnknown(sub);
     const isForOthers =
-      candidates.some((identity) => missesAudience(identity.rule, principal, matchingOf(identity))) ||
-      (await providers.hasIssuer(iss));
+      candidates.some((identity) => missesAudience(identity.rule, principal, this.#matchingOf(identity))) ||
+      (await this.#options.providers.hasIssuer(iss));
     return isForOthers
       ? new TokenMisfit("for another audience")
       : new TokenRejected("no identity or provider matches it");
   }
-
-  return {
-    async expecting(claims, audiences) {
-      const [candidates, accepting] = await Promise.all([
-        identities.candidates(claims.iss, claims.sub),
-        claims.iss === certificateIssuer ? [] : providers.accepting(claims.iss, audiences),
-      ]);
-      const wantsPublished = accepting.length > 0 || candidates.some(({ rule }) => rule.kind === "claim_match");
-      return { candidates, accepting, wantsPublished };
-    },
-
-    async speaker(principal, { candidates, accepting }, trusts, restriction) {
-      const { provider, isUserOnly = provider !== undefined, place, isNew = false } = restriction;
-      const { claims, isPublished } = principal;
-      const trusting = candidates.filter(({ rule }) =>
-        rule.kind === "static_keys" ? trusts(rule.issuerKeys) : isPublished,
-      );
-      const matched = trusting
-        .filter((identity) => matches(identity.rule, principal, matchingOf(identity)))
-        .sort(oldestFirst);
-      const isOverBudget = trusting.some(({ uid }) => !budget.hasLeft(rootOf(uid)));
-      const signIn =
-        isPublished && accepting.length > 0
-          ? await providers.signIn(accepting, claims, { named: provider, place, isNew })
-          : nobody;
-      const user = userUidOf(principal);
-      const known = [...(signIn.providers.length > 0 ? [user] : []), ...matched.map(({ uid }) => uid)];
-      const found = [...new Set(known)].filter((uid) => !isUserOnly || uid === user);
-      if (found.length === 0) {
-        if (isOverBudget)
-          throw new NotFinal("no identity or provider matches it; matching of patterns stopped at its limit");
-        if (signIn.isDeferred || signIn.ambiguous === "elsewhere")
-          throw new NotFinal("its user signs in with a call about the organisation of the provider");
-        if (signIn.ambiguous === "here") throw new SignInAmbiguous();
-        if (accepting.length === 0) throw await unexpected(principal, trusting);
-        throw new TokenRejected("the user was deleted, or its identity provider does not let it in");
-      }
-      const isAtRoot = (uid: string) => !uid.includes("/");
-      const ends = matched.flatMap(({ rule }) => (rule.kind === "static_keys" ? [rule.expireTimeMs] : []));
-      // A platform token may live longer than the token that named the groups.
-      const groupsUntilMs = claims.exp * 1000;
-      const hasGroups = clock() < groupsUntilMs;
-      if (hasGroups && signIn.providers.length > 0) ends.push(groupsUntilMs);
-      return {
-        identities: [...found.filter((uid) => !isAtRoot(uid)), ...found.filter(isAtRoot)],
-        isPartial: isOverBudget || signIn.isDeferred,
-        untilMs: Math.min(...ends, Number.POSITIVE_INFINITY),
-        ...(signIn.providers.length > 0 && {
-          providers: signIn.providers.map(({ uid, groupsClaim, groups = [] }) => ({
-            uid,
-            externalGroups: [...new Set([...(hasGroups ? externalGroupsOf(claims, groupsClaim) : []), ...groups])],
-          })),
-        }),
-      };
-    },
-  };
 }
 
 function oldestFirst(a: MatchableIdentity, b: MatchableIdentity): number {

@@ -26,19 +26,7 @@ export interface Verification {
   readonly tried: Map<string, boolean>;
 }
 
-/** Verifies tokens. */
-export interface Verifier {
-  /** The first keys that verify a token. Errors: TokenRejected if there are none. */
-  verify(token: Token): Promise<Verification>;
-  /** Tries the published keys of the issuer too. Errors: TokenRejected. */
-  verifyPublished(token: Token, known: Verification): Promise<Verification>;
-  /** Whether a static key set has verified the token. The key is tried if it was not before. */
-  hasVerified(token: Token, known: Verification, issuerKeys: string): boolean;
-  /** Whether a static key set has the key that signed the token of a principal. */
-  hasSigned(principal: Pick<Principal, "keys" | "signed">, issuerKeys: string): boolean;
-}
-
-/** What {@link createVerifier} needs. */
+/** What a {@link Verifier} needs. */
 interface VerifierOptions {
   readonly identities: Pick<IdentitySource, "keySources">;
   readonly providers: Pick<ProviderSource, "hasIssuer">;
@@ -52,83 +40,91 @@ const maxSignatures = 48;
 const p384Signatures = 7;
 const maxCached = 10_000;
 
-/** A verifier with empty caches. */
-export function createVerifier({ identities, providers, keySets, certificates }: VerifierOptions): Verifier {
-  const parsed = new LruMap<string, KeySet>(1000);
+/** Verifies tokens. */
+export class Verifier {
+  readonly #options: VerifierOptions;
+  readonly #parsed = new LruMap<string, KeySet>(1000);
   /** By issuer and subject: the thumbprint of the static key that has verified a token of it last. */
-  const proven = new LruMap<string, string>(maxCached);
+  readonly #proven = new LruMap<string, string>(maxCached);
 
-  function keySet(issuerKeys: string): KeySet {
-    const known = parsed.get(issuerKeys);
+  constructor(options: VerifierOptions) {
+    this.#options = options;
+  }
+
+  /** The first keys that verify a token. Errors: TokenRejected if there are none. */
+  async verify(token: Token): Promise<Verification> {
+    const { certificates, identities, providers } = this.#options;
+    const { iss, sub } = token.claims;
+    if (iss === certificateIssuer) {
+      if (certificates === undefined) throw new TokenRejected("certificates of clients are not identities here");
+      certificates.verify(token);
+      return { isNamed: true, isPublished: true, tried: new Map() };
+    }
+    const [{ published, carried }, hasProvider] = await Promise.all([
+      identities.keySources(iss, sub),
+      providers.hasIssuer(iss),
+    ]);
+    const isNamed = hasProvider || published === "named";
+    const tried = this.#verifyCarried(token, carried);
+    if (tried instanceof Map) return { isNamed, isPublished: false, tried };
+    if (!hasProvider && published === undefined) throw tried ?? new TokenRejected("no identity or provider matches it");
+    return this.verifyPublished(token, { isNamed, isPublished: false, tried: new Map() });
+  }
+
+  /** Tries the published keys of the issuer too. Errors: TokenRejected. */
+  async verifyPublished(token: Token, known: Verification): Promise<Verification> {
+    const thumbprint = await this.#options.keySets.verify(token, known.isNamed, known.tried.size === 0);
+    return { ...known, isPublished: true, tried: known.tried.set(thumbprint, true) };
+  }
+
+  /** Whether a static key set has verified the token. The key is tried if it was not before. */
+  hasVerified(token: Token, { tried }: Verification, issuerKeys: string): boolean {
+    const key = this.#keyOf(token, issuerKeys);
+    if (key instanceof TokenRejected) return false;
+    const { thumbprint } = key;
+    const known = tried.get(thumbprint) ?? key.hasSigned();
+    tried.set(thumbprint, known);
+    return known;
+  }
+
+  /** Whether a static key set has the key that signed the token of a principal. */
+  hasSigned({ keys, signed }: Pick<Principal, "keys" | "signed">, issuerKeys: string): boolean {
+    const thumbprint = rejectionOr(() => this.#keySet(issuerKeys).thumbprintFor(signed));
+    return typeof thumbprint === "string" && keys.includes(thumbprint);
+  }
+
+  #keySet(issuerKeys: string): KeySet {
+    const known = this.#parsed.get(issuerKeys);
     if (known !== undefined) return known;
     const set = parseKeySet(issuerKeys);
-    parsed.set(issuerKeys, set);
+    this.#parsed.set(issuerKeys, set);
     return set;
   }
 
   /** The key of a set that may have signed a token, or why there is none. */
-  function keyOf(token: Token, issuerKeys: string): FittingKey | TokenRejected {
-    return rejectionOr(() => keySet(issuerKeys).keyOf(token));
+  #keyOf(token: Token, issuerKeys: string): FittingKey | TokenRejected {
+    return rejectionOr(() => this.#keySet(issuerKeys).keyOf(token));
   }
 
-  function verifyCarried(token: Token, carried: readonly string[]): Map<string, boolean> | TokenRejected | undefined {
+  #verifyCarried(token: Token, carried: readonly string[]): Map<string, boolean> | TokenRejected | undefined {
     const principal = JSON.stringify([token.claims.iss, token.claims.sub]);
-    const found = carried.map((issuerKeys) => keyOf(token, issuerKeys));
+    const found = carried.map((issuerKeys) => this.#keyOf(token, issuerKeys));
     const keys = new Map(
       found.flatMap((key) => (key instanceof TokenRejected ? [] : [[key.thumbprint, key] as const])),
     );
-    const first = keys.get(proven.get(principal) ?? "");
+    const first = keys.get(this.#proven.get(principal) ?? "");
     const inOrder = new Set([...(first === undefined ? [] : [first]), ...keys.values()]);
     let left = maxSignatures;
     for (const { thumbprint, hasSigned } of inOrder) {
       left -= token.algorithm === "ES384" ? p384Signatures : 1;
       if (left < 0) break;
       if (!hasSigned()) continue;
-      proven.set(principal, thumbprint);
+      this.#proven.set(principal, thumbprint);
       return new Map([[thumbprint, true]]);
     }
     if (keys.size > 0) return new TokenRejected("signature not verified");
     return found.find((key) => key instanceof TokenRejected);
   }
-
-  async function verifyPublished(token: Token, known: Verification): Promise<Verification> {
-    const thumbprint = await keySets.verify(token, known.isNamed, known.tried.size === 0);
-    return { ...known, isPublished: true, tried: known.tried.set(thumbprint, true) };
-  }
-
-  return {
-    verifyPublished,
-    hasSigned({ keys, signed }, issuerKeys) {
-      const thumbprint = rejectionOr(() => keySet(issuerKeys).thumbprintFor(signed));
-      return typeof thumbprint === "string" && keys.includes(thumbprint);
-    },
-    async verify(token) {
-      const { iss, sub } = token.claims;
-      if (iss === certificateIssuer) {
-        if (certificates === undefined) throw new TokenRejected("certificates of clients are not identities here");
-        certificates.verify(token);
-        return { isNamed: true, isPublished: true, tried: new Map() };
-      }
-      const [{ published, carried }, hasProvider] = await Promise.all([
-        identities.keySources(iss, sub),
-        providers.hasIssuer(iss),
-      ]);
-      const isNamed = hasProvider || published === "named";
-      const tried = verifyCarried(token, carried);
-      if (tried instanceof Map) return { isNamed, isPublished: false, tried };
-      if (!hasProvider && published === undefined)
-        throw tried ?? new TokenRejected("no identity or provider matches it");
-      return verifyPublished(token, { isNamed, isPublished: false, tried: new Map() });
-    },
-    hasVerified(token, { tried }, issuerKeys) {
-      const key = keyOf(token, issuerKeys);
-      if (key instanceof TokenRejected) return false;
-      const { thumbprint } = key;
-      const known = tried.get(thumbprint) ?? key.hasSigned();
-      tried.set(thumbprint, known);
-      return known;
-    },
-  };
 }
 
 function rejectionOr<T>(work: () => T): T | TokenRejected {

@@ -14,7 +14,14 @@
  *
  * Follows: AIP-130 (methods), AIP-203 (field behavior), AIP-4231 (resource names), protovalidate, google.api.http.
  */
-export { type Contract, type EventContract, type MethodContract, readContract, type Scope } from "./methods.ts";
+export {
+  type Contract,
+  type EventContract,
+  holdsUid,
+  type MethodContract,
+  readContract,
+  type Scope,
+} from "./methods.ts";
 export { type ResourceContract, readBehaviors, readResource } from "./resources.ts";
 export { ruledLimits } from "./validation/limits.ts";
 export { nulViolations } from "./validation/nul.ts";

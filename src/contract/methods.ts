@@ -168,3 +168,12 @@ function readScope(field: DescField): Omit<Scope, "mayBePlatform"> {
 function read(message: Message, localName: string): unknown {
   return (message as unknown as Record<string, unknown>)[localName];
 }
+
+/**
+ * Whether a field of a request, by its path, holds a uid and nothing else. An artifact may also be named by its id.
+ */
+export function holdsUid(path: readonly DescField[]): boolean {
+  const { type } = getOption(path.at(-1)!, resource_reference);
+  const isOfResource = type !== "" && type !== "libraries.platform.internal/Artifact";
+  return isOfResource || path.some((field) => getOption(field, iam_scope));
+}

@@ -13,12 +13,12 @@ import { createEventCache } from "./event-cache.ts";
 import { fanOut } from "./fan-out.ts";
 import { createRateLimit } from "./rate-limit.ts";
 import { createSettlementBatcher } from "./settlement-batcher.ts";
-import { createDeliveryTokens, type SignToken } from "./signing.ts";
+import { createDeliveryTokens, type DeliveryTokens, type SignToken } from "./signing.ts";
 import { type Attempt, createSink } from "./sink.ts";
 import type { SubscriptionSource } from "./subscription.ts";
-import { createSubscriptionWorker, type SubscriptionWorker } from "./subscription-worker.ts";
+import { SubscriptionWorker, type SubscriptionWorkerOptions } from "./subscription-worker.ts";
 
-/** What {@link startDispatcher} needs. */
+/** What a {@link Dispatcher} needs. */
 export interface DispatcherOptions {
   readonly database: Database;
   readonly subscriptions: SubscriptionSource;
@@ -39,14 +39,6 @@ export interface DispatcherOptions {
   readonly tracing?: Tracing | undefined;
 }
 
-/** Delivers events until it is stopped. */
-export interface Dispatcher {
-  /** Looks for due deliveries soon. To be called after a commit. */
-  wake(): void;
-  /** Starts no further deliveries, gives those in progress 10 s to finish, and makes the rest due again. */
-  stop(): Promise<void>;
-}
-
 const pollMs = 1000;
 /** Wake-ups within this time are handled together. */
 const wakeMs = 20;
@@ -56,117 +48,121 @@ const maxRunning = 1000;
 /** A worker idle for this long is discarded, with its concurrency and back-off. */
 const maxIdleMs = 10 * 60_000;
 
-/** Starts a dispatcher. */
-export function startDispatcher(options: DispatcherOptions): Dispatcher {
-  const {
-    database,
-    subscriptions,
-    sign,
-    allowLoopbackSinks,
-    now,
-    report,
-    attemptTimeoutMs = 15_000,
-    tracing,
-  } = options;
-  const queue = database.queue(deliveriesQueue);
-  const tokens = createDeliveryTokens(sign, now);
-  const settlements = createSettlementBatcher(queue, report);
-  const rateLimit = createRateLimit();
-  const eventsOf = createEventCache(database);
-  const workers = new Map<string, { readonly worker: SubscriptionWorker; usedMs: number }>();
+/** Delivers events, from its construction until it is stopped. */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #tokens: DeliveryTokens;
+  /** What all workers share. */
+  readonly #shared: Omit<SubscriptionWorkerOptions, "uid" | "sink" | "onAttempt">;
+  readonly #workers = new Map<string, { readonly worker: SubscriptionWorker; usedMs: number }>();
   /** Runs in progress, by partition. */
-  const running = new Map<string, Promise<void>>();
+  readonly #running = new Map<string, Promise<void>>();
   /** Partitions that were due while they were running: the run may have missed the new entries. */
-  const missed = new Set<string>();
-  let polling: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let isWoken = false;
-  let isStopped = false;
+  readonly #missed = new Set<string>();
+  #polling: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isWoken = false;
+  #isStopped = false;
 
-  function start(partition: string, run: () => Promise<unknown>): void {
+  constructor(options: DispatcherOptions) {
+    const { database, subscriptions, sign, now, report, attemptTimeoutMs = 15_000 } = options;
+    const queue = database.queue(deliveriesQueue);
+    this.#options = options;
+    this.#tokens = createDeliveryTokens(sign, now);
+    this.#shared = {
+      queue,
+      settlements: createSettlementBatcher(queue, report),
+      subscriptions,
+      rateLimit: createRateLimit(),
+      attemptTimeoutMs,
+      eventsOf: createEventCache(database),
+      now,
+    };
+    this.#schedule(0);
+  }
+
+  /** Looks for due deliveries soon. To be called after a commit. */
+  wake(): void {
+    if (this.#isWoken || this.#isStopped) return;
+    this.#isWoken = true;
+    if (this.#polling === undefined) this.#schedule(wakeMs);
+  }
+
+  /** Starts no further deliveries, gives those in progress 10 s to finish, and makes the rest due again. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#polling;
+    for (const { worker } of this.#workers.values()) worker.stop();
+    const grace = new AbortController();
+    const all = Promise.all(this.#running.values());
+    await Promise.race([all, delay(graceMs, undefined, { signal: grace.signal }).catch(() => {})]);
+    grace.abort();
+    for (const { worker } of this.#workers.values()) worker.close();
+    await all;
+    await this.#shared.settlements.flush();
+  }
+
+  #start(partition: string, run: () => Promise<unknown>): void {
     const ended = run()
-      .then(() => {}, report)
+      .then(() => {}, this.#options.report)
       .finally(() => {
-        running.delete(partition);
-        if (missed.delete(partition)) wake();
+        this.#running.delete(partition);
+        if (this.#missed.delete(partition)) this.wake();
       });
-    running.set(partition, ended);
+    this.#running.set(partition, ended);
   }
 
-  async function fanOutAll(): Promise<void> {
-    while (!isStopped && (await fanOut({ queue, subscriptions, eventsOf, now })) > 0) wake();
+  async #fanOutAll(): Promise<void> {
+    while (!this.#isStopped && (await fanOut(this.#shared)) > 0) this.wake();
   }
 
-  function workerOf(uid: string): SubscriptionWorker {
-    const existing = workers.get(uid)?.worker;
-    const sinkOptions = { tokens, allowLoopbackHttp: allowLoopbackSinks, timeoutMs: attemptTimeoutMs, now, tracing };
-    const worker =
-      existing ??
-      createSubscriptionWorker({
-        uid,
-        queue,
-        settlements,
-        subscriptions,
-        sink: createSink({ ...sinkOptions, ...(options.resolve && { resolve: options.resolve }) }),
-        rateLimit,
-        attemptTimeoutMs,
-        eventsOf,
-        onAttempt: (attempt) => options.onAttempt?.(attempt, uid),
-        now,
-      });
-    workers.set(uid, { worker, usedMs: now() });
+  #workerOf(uid: string): SubscriptionWorker {
+    const { now } = this.#options;
+    const worker = this.#workers.get(uid)?.worker ?? this.#createWorker(uid);
+    this.#workers.set(uid, { worker, usedMs: now() });
     return worker;
   }
 
-  async function poll(): Promise<void> {
-    for (const partition of await queue.duePartitions(now() * 1000)) {
-      if (isStopped) return;
-      if (running.has(partition)) missed.add(partition);
-      else if (partition === fanOutPartition) start(partition, fanOutAll);
-      else if (running.size < maxRunning && workerOf(partition).isReady())
-        start(partition, () => workerOf(partition).run());
+  #createWorker(uid: string): SubscriptionWorker {
+    const { allowLoopbackSinks, now, tracing, resolve, onAttempt } = this.#options;
+    const sink = createSink({
+      tokens: this.#tokens,
+      allowLoopbackHttp: allowLoopbackSinks,
+      timeoutMs: this.#shared.attemptTimeoutMs,
+      now,
+      tracing,
+      ...(resolve && { resolve }),
+    });
+    return new SubscriptionWorker({ ...this.#shared, uid, sink, onAttempt: (attempt) => onAttempt?.(attempt, uid) });
+  }
+
+  async #poll(): Promise<void> {
+    const { now } = this.#options;
+    for (const partition of await this.#shared.queue.duePartitions(now() * 1000)) {
+      if (this.#isStopped) return;
+      if (this.#running.has(partition)) this.#missed.add(partition);
+      else if (partition === fanOutPartition) this.#start(partition, () => this.#fanOutAll());
+      else if (this.#running.size < maxRunning && this.#workerOf(partition).isReady())
+        this.#start(partition, () => this.#workerOf(partition).run());
     }
-    for (const [uid, { worker, usedMs }] of workers) {
-      if (running.has(uid) || now() - usedMs < maxIdleMs) continue;
+    for (const [uid, { worker, usedMs }] of this.#workers) {
+      if (this.#running.has(uid) || now() - usedMs < maxIdleMs) continue;
       worker.close();
-      workers.delete(uid);
+      this.#workers.delete(uid);
     }
   }
 
-  function schedule(delayMs: number): void {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      isWoken = false;
-      polling = poll()
-        .catch(report)
+  #schedule(delayMs: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#isWoken = false;
+      this.#polling = this.#poll()
+        .catch(this.#options.report)
         .finally(() => {
-          polling = undefined;
-          if (!isStopped) schedule(isWoken ? wakeMs : pollMs);
+          this.#polling = undefined;
+          if (!this.#isStopped) this.#schedule(this.#isWoken ? wakeMs : pollMs);
         });
     }, delayMs);
   }
-
-  function wake(): void {
-    if (isWoken || isStopped) return;
-    isWoken = true;
-    if (polling === undefined) schedule(wakeMs);
-  }
-
-  schedule(0);
-  return {
-    wake,
-    async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      await polling;
-      for (const { worker } of workers.values()) worker.stop();
-      const grace = new AbortController();
-      const all = Promise.all(running.values());
-      await Promise.race([all, delay(graceMs, undefined, { signal: grace.signal }).catch(() => {})]);
-      grace.abort();
-      for (const { worker } of workers.values()) worker.close();
-      await all;
-      await settlements.flush();
-    },
-  };
 }

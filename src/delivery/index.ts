@@ -3,7 +3,7 @@
  *
  * - {@link createCallEvents} derives the events of a call from the annotations of its method and from what the call
  *   changed. {@link recordEvent} stores them in the transaction of the change, so neither exists without the other.
- * - {@link startDispatcher} delivers recorded events. An event fans out to the subscriptions of the groups at and above
+ * - {@link Dispatcher} delivers recorded events. An event fans out to the subscriptions of the groups at and above
  *   its subject, one delivery each. The deliveries of each subscription are a partition of the queue, handled by a
  *   worker with its own connections and back-off, so a dead, slow or hostile sink does not delay others. Deliveries are
  *   leased: several processes share the work, and deliveries leased by a process that died become due again.
@@ -30,7 +30,7 @@ export {
   readDeliveries,
   replay,
 } from "./deliveries.ts";
-export { type Dispatcher, type DispatcherOptions, startDispatcher } from "./dispatcher.ts";
+export { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 export { type Event, type NewEvent, readEvents, recordEvent, recordEventFor, traceExtensions } from "./event.ts";
 export { forgetDelivered } from "./retention.ts";
 export {

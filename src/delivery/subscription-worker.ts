@@ -19,20 +19,8 @@ import type { SettlementBatcher } from "./settlement-batcher.ts";
 import type { Attempt, Sink } from "./sink.ts";
 import type { Subscription, SubscriptionSource } from "./subscription.ts";
 
-/** Delivers the events of one subscription, in one process. */
-export interface SubscriptionWorker {
-  /** Sends due deliveries until there are none, the worker backs off, or it is stopped. Not reentrant. */
-  run(): Promise<void>;
-  /** Whether it is neither stopped nor backing off. */
-  isReady(): boolean;
-  /** Starts no further deliveries; those in progress finish. */
-  stop(): void;
-  /** Aborts the deliveries in progress; they become due again, with no attempt counted. */
-  close(): void;
-}
-
-/** What {@link createSubscriptionWorker} needs. */
-interface SubscriptionWorkerOptions {
+/** What a {@link SubscriptionWorker} needs. */
+export interface SubscriptionWorkerOptions {
   /** uid of the subscription. */
   readonly uid: string;
   readonly queue: Queue;
@@ -65,61 +53,94 @@ const batchSize = 200;
 /** How long after its resumption events of a pause may still be fanned out. */
 const fanOutMs = 60_000;
 
-/** Creates the worker of a subscription whose sink has not been tried yet. */
-export function createSubscriptionWorker(options: SubscriptionWorkerOptions): SubscriptionWorker {
-  const { uid, queue, settlements, subscriptions, sink, rateLimit, attemptTimeoutMs, eventsOf, onAttempt, now } =
-    options;
-  let concurrency = 1;
-  let failures = 0;
-  let backOffUntilMs = 0;
-  /** The last resumption that is known to this worker, and the one whose waiting events have all been sent. */
-  let [resumeTimeMs, sentResumeTimeMs] = [0, 0];
-  let isGone = false;
-  let isStopped = false;
-  let isClosed = false;
+/** Delivers the events of one subscription, in one process. Its sink has not been tried yet. */
+export class SubscriptionWorker {
+  readonly #options: SubscriptionWorkerOptions;
+  #concurrency = 1;
+  #failures = 0;
+  #backOffUntilMs = 0;
+  /** The last resumption that is known to this worker. */
+  #resumeTimeMs = 0;
+  /** The resumption whose waiting events have all been sent. */
+  #sentResumeTimeMs = 0;
+  #isGone = false;
+  #isStopped = false;
+  #isClosed = false;
 
-  const isReady = () => !isStopped && now() >= backOffUntilMs;
+  constructor(options: SubscriptionWorkerOptions) {
+    this.#options = options;
+  }
+
+  /** Whether it is neither stopped nor backing off. */
+  isReady(): boolean {
+    return !this.#isStopped && this.#options.now() >= this.#backOffUntilMs;
+  }
+
+  /** Sends due deliveries until there are none, the worker backs off, or it is stopped. Not reentrant. */
+  async run(): Promise<void> {
+    this.#isGone = false;
+    try {
+      await this.#sendDue();
+    } catch (error) {
+      this.#backOffUntilMs = this.#options.now() + errorBackOffMs;
+      throw error;
+    }
+  }
+
+  /** Starts no further deliveries; those in progress finish. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** Aborts the deliveries in progress; they become due again, with no attempt counted. */
+  close(): void {
+    this.#isClosed = true;
+    this.#options.sink.close();
+  }
 
   /** Makes a leased delivery due again, with no attempt counted. */
-  function release(entry: QueueEntry): void {
+  #release(entry: QueueEntry): void {
+    const { settlements, now } = this.#options;
     settlements.settle(entry, { state: "pending", dueUs: now() * 1000 });
   }
 
-  async function attempt(entry: QueueEntry, event: Event, subscription: Subscription): Promise<void> {
-    const failuresBefore = failures;
+  async #attempt(entry: QueueEntry, event: Event, subscription: Subscription): Promise<void> {
+    const { uid, settlements, subscriptions, sink, onAttempt, now } = this.#options;
+    const failuresBefore = this.#failures;
     const [timeMs, began] = [now(), performance.now()];
     const attempted = await sink.post(event, subscription);
     const durationMs = Math.round(performance.now() - began);
-    if (isClosed && attempted.outcome === "failed") return release(entry);
+    if (this.#isClosed && attempted.outcome === "failed") return this.#release(entry);
     onAttempt(attempted);
     const { outcome, result, retryAfterMs } = attempted;
     const [nowMs, attempts] = [now(), entry.attempts + 1];
     const history = withAttempt(entry.history, { timeMs, durationMs, result });
     const tried = { attempts, triedUs: nowMs * 1000, result, history };
     if (outcome === "delivered") {
-      [concurrency, failures] = [Math.min(concurrency + 1, maxConcurrency), 0];
+      [this.#concurrency, this.#failures] = [Math.min(this.#concurrency + 1, maxConcurrency), 0];
       return settlements.settle(entry, { state: "done", ...tried });
     }
-    concurrency = 1;
-    failures = Math.max(failures, failuresBefore + 1); // concurrent failures count once
+    this.#concurrency = 1;
+    this.#failures = Math.max(this.#failures, failuresBefore + 1); // concurrent failures count once
     if (outcome === "gone") {
-      isGone = true;
+      this.#isGone = true;
       settlements.settle(entry, { state: "dead", ...tried });
       await settlements.flush(); // before pending deliveries are dropped
       return subscriptions.disable(uid, nowMs);
     }
-    if (failures >= failuresBeforeBackOff) {
-      const backOffMs = Math.min(firstBackOffMs * 2 ** (failures - failuresBeforeBackOff), maxBackOffMs);
-      backOffUntilMs = nowMs + backOffMs * (0.5 + Math.random() / 2);
+    if (this.#failures >= failuresBeforeBackOff) {
+      const backOffMs = Math.min(firstBackOffMs * 2 ** (this.#failures - failuresBeforeBackOff), maxBackOffMs);
+      this.#backOffUntilMs = nowMs + backOffMs * (0.5 + Math.random() / 2);
     }
-    const expireMs = Math.max(entry.expireUs / 1000, resumeTimeMs + deliveryLifeMs);
+    const expireMs = Math.max(entry.expireUs / 1000, this.#resumeTimeMs + deliveryLifeMs);
     if (nowMs >= expireMs) return settlements.settle(entry, { state: "dead", ...tried });
     const dueMs = Math.min(nowMs + retryDelayMs(attempts, retryAfterMs), expireMs);
     settlements.settle(entry, { state: "pending", dueUs: Math.round(dueMs * 1000), ...tried });
   }
 
   /** Sends the leased deliveries, `width` of them at once. */
-  async function send(leased: readonly QueueEntry[], initial: Subscription, width: number): Promise<void> {
+  async #send(leased: readonly QueueEntry[], initial: Subscription, width: number): Promise<void> {
+    const { uid, queue, subscriptions, rateLimit, attemptTimeoutMs, eventsOf, now } = this.#options;
     const events = await eventsOf(leased.map(({ id }) => id));
     const waiting = [...leased];
     let subscription: Subscription | undefined = initial;
@@ -134,9 +155,15 @@ export function createSubscriptionWorker(options: SubscriptionWorkerOptions): Su
         }
         const isLeaseTooShort = now() + attemptTimeoutMs > entry.dueUs / 1000;
         if (event === undefined) await queue.remove(uid, [entry.id]);
-        else if (subscription === undefined || subscription.isPaused || isGone || isLeaseTooShort || !isReady())
-          release(entry);
-        else await attempt(entry, event, subscription);
+        else if (
+          subscription === undefined ||
+          subscription.isPaused ||
+          this.#isGone ||
+          isLeaseTooShort ||
+          !this.isReady()
+        )
+          this.#release(entry);
+        else await this.#attempt(entry, event, subscription);
       }
     };
     const results = await Promise.allSettled(Array.from({ length: Math.min(width, leased.length) }, sendNext));
@@ -147,60 +174,44 @@ export function createSubscriptionWorker(options: SubscriptionWorkerOptions): Su
    * Sends some of the events that waited until the subscription was resumed: one after the other, in the order of their
    * times, from one process at a time.
    */
-  async function sendWaiting(subscription: Subscription): Promise<"sent" | "none" | "elsewhere"> {
-    if (sentResumeTimeMs === resumeTimeMs) return "none";
-    const [nowUs, upToUs] = [now() * 1000, resumeTimeMs * 1000];
+  async #sendWaiting(subscription: Subscription): Promise<"sent" | "none" | "elsewhere"> {
+    const { uid, queue, settlements, now } = this.#options;
+    if (this.#sentResumeTimeMs === this.#resumeTimeMs) return "none";
+    const [nowUs, upToUs] = [now() * 1000, this.#resumeTimeMs * 1000];
     if (!(await queue.hasUntried(uid, upToUs))) {
-      if (now() > resumeTimeMs + fanOutMs) sentResumeTimeMs = resumeTimeMs;
+      if (now() > this.#resumeTimeMs + fanOutMs) this.#sentResumeTimeMs = this.#resumeTimeMs;
       return "none";
     }
     const untilUs = nowUs + leaseMs * 1000;
     const leased = await queue.leaseUntried({ partition: uid, nowUs, untilUs, upToUs, limit: leasedInOrder });
     if (leased.length === 0) return "elsewhere";
-    await send(leased, subscription, 1);
+    await this.#send(leased, subscription, 1);
     await settlements.flush(); // an entry that is not settled would keep the next ones from being leased
     return "sent";
   }
 
-  async function sendDue(): Promise<void> {
-    while (isReady()) {
+  async #sendDue(): Promise<void> {
+    const { uid, queue, subscriptions, now } = this.#options;
+    while (this.isReady()) {
       const subscription = await subscriptions.get(uid);
-      if (subscription === undefined) return dropAll();
+      if (subscription === undefined) return this.#dropAll();
       if (subscription.isPaused) return;
-      ({ resumeTimeMs } = subscription);
-      const waiting = await sendWaiting(subscription);
+      this.#resumeTimeMs = subscription.resumeTimeMs;
+      const waiting = await this.#sendWaiting(subscription);
       if (waiting === "elsewhere") return;
       if (waiting === "sent") continue;
-      const limit = concurrency === 1 ? 1 : concurrency * leasedPerConcurrent;
+      const limit = this.#concurrency === 1 ? 1 : this.#concurrency * leasedPerConcurrent;
       const nowUs = now() * 1000;
       const leased = await queue.lease({ partition: uid, nowUs, untilUs: nowUs + leaseMs * 1000, limit });
       if (leased.length === 0) return;
-      await send(leased, subscription, concurrency);
+      await this.#send(leased, subscription, this.#concurrency);
     }
-    if (!isStopped && now() >= resumeTimeMs + deliveryLifeMs) await queue.expire(uid, now() * 1000, batchSize);
+    if (!this.#isStopped && now() >= this.#resumeTimeMs + deliveryLifeMs)
+      await queue.expire(uid, now() * 1000, batchSize);
   }
 
-  async function dropAll(): Promise<void> {
+  async #dropAll(): Promise<void> {
+    const { uid, queue } = this.#options;
     while ((await queue.removePending(uid, batchSize)) === batchSize);
   }
-
-  return {
-    isReady,
-    async run() {
-      isGone = false;
-      try {
-        await sendDue();
-      } catch (error) {
-        backOffUntilMs = now() + errorBackOffMs;
-        throw error;
-      }
-    },
-    stop() {
-      isStopped = true;
-    },
-    close() {
-      isClosed = true;
-      sink.close();
-    },
-  };
 }

@@ -8,7 +8,7 @@ import { reasonOf } from "../errors.ts";
 import { durationBoundaries, Histogram } from "../histogram/index.ts";
 import type { Metrics, Series } from "./registry.ts";
 
-const protocols = ["rest", "grpc", "grpc-web", "connect", "scim", "local"] as const;
+const protocols = ["rest", "grpc", "grpc-web", "connect", "scim", "sts", "registry", "local"] as const;
 const codeCount = 17;
 const maxSeries = 300;
 /** The label of all methods of v1 that v2 replaces, in the histogram. */

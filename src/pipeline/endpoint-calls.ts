@@ -1,13 +1,26 @@
 /**
- * Calls of endpoints that are not methods of the contract, such as those of provisioning clients. They have the limits,
- * the deadline, the counts, the log lines and the audit records that other calls have.
+ * The request loop of endpoints that belong to no service: of tokens, of provisioning clients, of a registry. Their
+ * calls have the limits, the deadline, the counts, the log lines and the audit records that calls of methods have.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Audit, type AuditRecord, emptyRecord } from "../audit/index.ts";
+import type { Awaitable } from "../awaitable.ts";
 import { deadlineExceeded, isRateLimited, reasonOf } from "../errors.ts";
 import type { Payer } from "../fairness/index.ts";
-import { type Logger, logCall, roundMs } from "../log.ts";
-import type { ReadingCall } from "../store/index.ts";
+import { type Origin, originOf } from "../http/index.ts";
+import { type Logger, logCall, logRefusedToken, roundMs } from "../log.ts";
+import {
+  type Answer,
+  breakOff,
+  onGone,
+  type PortRequest,
+  type PortResponse,
+  Refusal,
+  readDeadline,
+  send,
+} from "../message/index.ts";
+import type { ReadingCall, WriteSession } from "../store/index.ts";
+import { traceIdOf } from "../trace-context.ts";
 import { isDenial } from "./audit-failures.ts";
 import { logFault } from "./hide-bugs.ts";
 import type { CallLimit } from "./limit-calls.ts";
@@ -15,184 +28,254 @@ import type { RateClass, Rates } from "./limit-rates.ts";
 import type { CallCounter } from "./observers/log-calls.ts";
 import { callersError } from "./store-errors.ts";
 
-/** What {@link createEndpointCalls} needs. */
+/** What {@link EndpointCalls} needs. */
 export interface EndpointCallsOptions {
   readonly limit: CallLimit;
   readonly rates: Rates;
-  readonly audit: Pick<Audit, "report">;
+  readonly audit: Pick<Audit, "append" | "report">;
   readonly log: Logger;
   readonly callCounter?: CallCounter | undefined;
   /** How long a call may take before it is logged as slow; 0: none is. Read for every call. */
   readonly slowCallMs: number;
   /** Takes an error that says that the database is unavailable; false for any other. */
   reportOutage?(error: unknown): boolean;
+  /** Answers an error as a google.rpc.Status. `httpStatus`: where it does not follow from the code. */
+  writeError(response: PortResponse, error: ConnectError, httpStatus: number | undefined): Awaitable<void>;
 }
 
 /** Who calls. */
 export interface EndpointCaller {
   /** A uid. */
   readonly caller: string;
+  /** The issuer of the caller's token. */
+  readonly issuer?: string;
+  /** What the caller's audit records count against; by default nothing does. */
+  readonly key?: string | undefined;
   /** The uid that the call is authorized at. */
   readonly scope: string;
-  /** The uid of what a change is about; "" if there is none yet. */
-  readonly resource: string;
+  /** The uid of what a change is about, if there is one yet. */
+  readonly resource?: string;
   /** Why a known caller is denied. */
-  readonly denial?: ConnectError | undefined;
+  readonly denial?: Error | undefined;
 }
 
-/** A call of an endpoint. */
+/** What an endpoint does for a request. */
 export interface EndpointCall {
-  /** Its name in the log, the metrics and the audit log: `scim/createUser`. */
+  /** The name in the log, the metrics and the audit log: `scim/createUser`. Before the slash is the protocol. */
   readonly method: string;
-  /** Its protocol in the metrics. */
-  readonly protocol: string;
-  readonly rateClass: RateClass;
-  /** Where it comes from. */
-  readonly origin: Pick<AuditRecord, "requestId" | "address" | "userAgent">;
-  readonly traceId: string | undefined;
+  /** What the call does, for the limits of its caller; absent: they do not count it. */
+  readonly rateClass?: RateClass;
   /** Whom it counts against; undefined until its token is known. */
-  payer(): Payer | undefined;
-  /** How long it may take, in milliseconds; undefined: as long as it needs. Errors: those of its header fields. */
-  timeoutMs(): number | undefined;
-  /** Finds its caller. Errors: UNAUTHENTICATED. */
-  authenticate(): Promise<EndpointCaller>;
-  /** Calls `end` when the client disconnects. */
-  onGone(end: () => void): void;
+  payer?(request: PortRequest): Payer | undefined;
+  /** Errors: Refusal, ConnectError, those of the database. Any other is a bug. */
+  work(running: RunningCall): Promise<Answer>;
+  /** The answer to a failure in a form of the endpoint's own; absent or undefined: a google.rpc.Status. */
+  refuse?(error: ConnectError, reason: unknown): Answer | undefined;
 }
 
-/** A call under way, as its sessions see it. */
-export interface RunningCall extends ReadingCall {
-  timeoutMs(): number | undefined;
-  throwIfAborted(): void;
-  readonly scope: string;
-  readonly payer: Payer | undefined;
-  /** The audit record of the call if it succeeds. `resource`: the uid of what it has changed. */
-  recordOf(resource: string): AuditRecord;
-}
+/** Carries out the calls of endpoints. */
+export class EndpointCalls {
+  readonly #options: EndpointCallsOptions;
 
-/** Carries out calls of endpoints. */
-export interface EndpointCalls {
-  /** Errors: ConnectError, whatever `work` throws; UNAVAILABLE while there are too many calls. */
-  run<T>(call: EndpointCall, work: (running: RunningCall) => Promise<T>): Promise<T>;
-}
+  constructor(options: EndpointCallsOptions) {
+    this.#options = options;
+  }
 
-/** Creates what carries them out. */
-export function createEndpointCalls(options: EndpointCallsOptions): EndpointCalls {
-  const { limit, rates, audit, log, callCounter } = options;
+  /** Answers a request. */
+  serve(request: PortRequest, response: PortResponse, call: EndpointCall): void {
+    this.#carryOut(new RunningCall(request, response, call, this.#options))
+      .then(
+        (answer) => send(response, answer),
+        (reason) => this.#refuse(response, reason, call.refuse?.(errorOf(reason), reason)),
+      )
+      .catch(() => breakOff(response));
+  }
 
-  function fail(call: EndpointCall, reason: unknown, who: EndpointCaller | undefined): ConnectError {
-    const error = callersError(reason);
-    options.reportOutage?.(reason);
-    logFault(log, reason, error, call.method, call.origin.requestId);
+  /** Answers a failure at a path whose calls are not logged. */
+  fail(reason: unknown, response: PortResponse): void {
+    this.#noteFault(reason, response.req.url ?? "", String(response.getHeader("x-request-id") ?? ""));
+    void this.#refuse(response, reason, undefined);
+  }
+
+  /** Errors: what the work of the call throws; UNAVAILABLE while there are too many calls. */
+  async #carryOut(running: RunningCall): Promise<Answer> {
+    const { limit, callCounter } = this.#options;
+    limit.admit(() => running.account);
+    callCounter?.begin();
+    const beganMs = performance.now();
+    let code: Code | undefined;
+    try {
+      return await running.orEnd((work) => limit.during(work, running.account));
+    } catch (reason) {
+      ({ code } = this.#noteFailure(running, reason));
+      throw reason;
+    } finally {
+      running.end(ended);
+      this.#logEnd(running, code, performance.now() - beganMs);
+    }
+  }
+
+  #noteFailure(running: RunningCall, reason: unknown): ConnectError {
+    const { call, origin, known } = running;
+    const error = this.#noteFault(reason, call.method, origin.requestId);
+    if (error.code === Code.Unauthenticated && error.cause !== undefined)
+      logRefusedToken(this.#options.log, call.method, error.cause, origin.requestId);
     if (isDenial(error.code) || (call.rateClass === "write" && !isRateLimited(error)))
-      audit.report(recordOf(call, who, who?.resource ?? "", reasonOf(error.code)));
+      running.report(known?.resource, reasonOf(error.code));
     return error;
   }
 
-  return {
-    async run(call, work) {
-      limit.admit(() => call.payer()?.account);
-      callCounter?.begin();
-      const beganMs = performance.now();
-      const ending = new Ending();
-      let who: EndpointCaller | undefined;
-      let code: Code | undefined;
-      const carryOut = async () => {
-        const known = await call.authenticate();
-        who = known;
-        rates.take(call.rateClass, known.caller);
-        if (known.denial !== undefined) throw known.denial;
-        const payer = call.payer();
-        return work({
-          caller: known.caller,
-          account: payer?.account,
-          payer,
-          pause: () => payer?.pause(),
-          scope: known.scope,
-          signal: ending.signal,
-          timeoutMs: () => ending.leftMs(),
-          throwIfAborted: () => ending.signal.throwIfAborted(),
-          recordOf: (resource) => recordOf(call, known, resource, "OK"),
-        });
-      };
-      try {
-        ending.begin(call.timeoutMs());
-        call.onGone(() => ending.end(new ConnectError("the client has gone", Code.Canceled)));
-        return await ending.orResult(limit.during(carryOut(), call.payer()?.account));
-      } catch (reason) {
-        const error = fail(call, reason, who);
-        ({ code } = error);
-        throw error;
-      } finally {
-        ending.end(ended);
-        const ms = performance.now() - beganMs;
-        callCounter?.end(call.method, call.protocol, code ?? 0, ms);
-        const line = {
-          method: call.method,
-          code: code === undefined ? "OK" : reasonOf(code),
-          ms,
-          caller: who?.caller,
-          requestId: call.origin.requestId,
-          traceId: call.traceId,
-        };
-        logCall(log, line);
-        const { slowCallMs } = options;
-        if (slowCallMs > 0 && ms >= slowCallMs) log.warn({ ...line, ms: roundMs(ms), scope: who?.scope }, "slow call");
-      }
-    },
-  };
+  /** Tells the operator of an outage or a bug. Returns the error for the caller. */
+  #noteFault(reason: unknown, method: string, requestId: string): ConnectError {
+    const error = errorOf(reason);
+    this.#options.reportOutage?.(reason);
+    logFault(this.#options.log, reason, error, method, requestId);
+    return error;
+  }
+
+  #logEnd({ call: { method }, known, origin, traceId, count }: RunningCall, code: Code | undefined, ms: number): void {
+    const { callCounter, log, slowCallMs } = this.#options;
+    callCounter?.end(method, method.slice(0, method.indexOf("/")), code ?? 0, ms);
+    const { requestId } = origin;
+    const name = code === undefined ? "OK" : reasonOf(code);
+    const line = { method, code: name, ms, caller: known?.caller, requestId, traceId, count };
+    logCall(log, line);
+    if (slowCallMs > 0 && ms >= slowCallMs) log.warn({ ...line, ms: roundMs(ms), scope: known?.scope }, "slow call");
+  }
+
+  #refuse(response: PortResponse, reason: unknown, answer: Answer | undefined): Awaitable<void> {
+    if (answer !== undefined) return send(response, answer);
+    const httpStatus = reason instanceof Refusal ? reason.httpStatus : undefined;
+    return this.#options.writeError(response, errorOf(reason), httpStatus);
+  }
+}
+
+function errorOf(reason: unknown): ConnectError {
+  return reason instanceof Refusal ? reason.error : callersError(reason);
 }
 
 const ended = new ConnectError("the call has ended", Code.Canceled);
 
-/** The end of a call: by its deadline, its client, or itself. */
-class Ending {
+/** A call under way, as its work and its sessions see it. It ends by its deadline, its client, or itself. */
+export class RunningCall implements ReadingCall {
+  readonly request: PortRequest;
+  readonly response: PortResponse;
+  readonly call: EndpointCall;
+  readonly origin: Origin;
+  readonly traceId: string | undefined;
+  /** How many items it is about, for the log. */
+  count: number | undefined;
+  readonly #options: Pick<EndpointCallsOptions, "rates" | "audit">;
   readonly #controller = new AbortController();
-  readonly #stopped = Promise.withResolvers<never>();
+  #known: EndpointCaller | undefined;
+  #payer: Payer | undefined;
   #deadlineMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor() {
-    this.#stopped.promise.catch(() => {}); // nobody may be waiting
+  constructor(
+    request: PortRequest,
+    response: PortResponse,
+    call: EndpointCall,
+    options: Pick<EndpointCallsOptions, "rates" | "audit">,
+  ) {
+    this.request = request;
+    this.response = response;
+    this.call = call;
+    this.origin = originOf(request, response);
+    this.traceId = traceIdOf(request.headers);
+    this.#options = options;
+  }
+
+  /** Its caller, once it is known. */
+  get known(): EndpointCaller | undefined {
+    return this.#known;
+  }
+
+  get caller(): string {
+    return this.#known?.caller ?? "";
+  }
+
+  get scope(): string {
+    return this.#known?.scope ?? "";
+  }
+
+  get payer(): Payer | undefined {
+    this.#payer ??= this.call.payer?.(this.request);
+    return this.#payer;
+  }
+
+  get account(): string | undefined {
+    return this.payer?.account;
+  }
+
+  pause(): Promise<void> | undefined {
+    return this.payer?.pause();
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  begin(timeoutMs: number | undefined): void {
-    if (timeoutMs === undefined) return;
-    this.#deadlineMs = performance.now() + timeoutMs;
-    const stop = () => this.end(deadlineExceeded("the call took longer than its time-out"));
-    if (timeoutMs <= 0) stop();
-    else this.#timer = setTimeout(stop, timeoutMs);
+  throwIfAborted(): void {
+    this.signal.throwIfAborted();
   }
 
-  leftMs(): number | undefined {
+  timeoutMs(): number | undefined {
     return this.#deadlineMs && Math.ceil(this.#deadlineMs - performance.now());
   }
 
-  /** The result of the work, unless the call ends before. */
-  orResult<T>(work: Promise<T>): Promise<T> {
-    return Promise.race([this.#stopped.promise, work]);
+  /** Notes who calls. Errors: RESOURCE_EXHAUSTED when the caller has made too many calls; its denial. */
+  identify(known: EndpointCaller): void {
+    this.#known = known;
+    const { rateClass } = this.call;
+    if (rateClass !== undefined) this.#options.rates.take(rateClass, known.caller);
+    if (known.denial !== undefined) throw known.denial;
+  }
+
+  /** Records the call in the transaction of its change. `resource`: the uid of what it has changed. */
+  record(session: WriteSession, resource: string): Promise<void> {
+    return this.#options.audit.append(session, this.#recordOf(resource, "OK"));
+  }
+
+  /** Records the call in no transaction. */
+  report(resource = "", code = "OK"): void {
+    this.#options.audit.report(this.#recordOf(resource, code), this.#known?.key);
+  }
+
+  #recordOf(resource: string, code: string): AuditRecord {
+    const { caller = "", issuer = "", scope = "" } = this.#known ?? {};
+    return {
+      ...emptyRecord,
+      ...this.origin,
+      caller,
+      issuer,
+      method: this.call.method,
+      scope,
+      resource,
+      code,
+      count: 1,
+    };
+  }
+
+  /** The answer of the work, unless the call ends before. Errors: also those of the header of the deadline. */
+  orEnd(count: (work: Promise<Answer>) => Promise<Answer>): Promise<Answer> {
+    const timeoutMs = readDeadline(this.request)?.leftMs();
+    if (timeoutMs !== undefined) {
+      this.#deadlineMs = performance.now() + timeoutMs;
+      const stop = () => this.end(deadlineExceeded("the call took longer than its time-out"));
+      if (timeoutMs <= 0) stop();
+      else this.#timer = setTimeout(stop, timeoutMs);
+    }
+    onGone(this.response, () => this.end(new ConnectError("the client has gone", Code.Canceled)));
+    this.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      this.signal.addEventListener("abort", () => reject(this.signal.reason));
+      count(this.call.work(this)).then(resolve, reject);
+    });
   }
 
   end(reason: ConnectError): void {
     clearTimeout(this.#timer);
     this.#controller.abort(reason);
-    this.#stopped.reject(reason);
   }
-}
-
-function recordOf(call: EndpointCall, who: EndpointCaller | undefined, resource: string, code: string): AuditRecord {
-  return {
-    ...emptyRecord,
-    ...call.origin,
-    caller: who?.caller ?? "",
-    method: call.method,
-    scope: who?.scope ?? "",
-    resource,
-    code,
-    count: 1,
-  };
 }

@@ -5,8 +5,7 @@
  *
  * Calls of the operator, which have no token, are validated and recorded in the same way.
  */
-export { isDenial } from "./audit-failures.ts";
-export type { EndpointCall, EndpointCalls, RunningCall } from "./endpoint-calls.ts";
+export type { EndpointCall, EndpointCaller, EndpointCalls, RunningCall } from "./endpoint-calls.ts";
 export { idempotentAnswers } from "./idempotency.ts";
 export { createOperator, type Operator, type OperatorCall, type OperatorOptions } from "./operator.ts";
 export { createPipeline, type PipelineOptions } from "./pipeline.ts";

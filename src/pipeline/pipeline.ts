@@ -4,7 +4,7 @@ import { type Authenticator, authentication, authorization, type GrantSource } f
 import { type CallInterceptor, type CallRequest, type CallTimes, timesOf } from "../call/index.ts";
 import type { Tracing } from "../tracing/index.ts";
 import { auditFailures } from "./audit-failures.ts";
-import { createEndpointCalls, type EndpointCalls } from "./endpoint-calls.ts";
+import { EndpointCalls, type EndpointCallsOptions } from "./endpoint-calls.ts";
 import { type HideBugsOptions, hideBugs } from "./hide-bugs.ts";
 import { limitCalls } from "./limit-calls.ts";
 import { createRates, limitRates, type RateClass, type RateLimits } from "./limit-rates.ts";
@@ -14,7 +14,7 @@ import { type TransactOptions, transact } from "./transact.ts";
 import { validate } from "./validate.ts";
 
 /** What {@link createPipeline} needs. */
-export interface PipelineOptions extends HideBugsOptions, TransactOptions {
+export interface PipelineOptions extends HideBugsOptions, TransactOptions, Pick<EndpointCallsOptions, "writeError"> {
   /** Counts calls; absent: nothing does. */
   readonly callCounter?: CallCounter | undefined;
   readonly authenticator: Authenticator;
@@ -79,7 +79,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       noteTime("validatedMs"),
       transact(options),
     ],
-    endpointCalls: createEndpointCalls({
+    endpointCalls: new EndpointCalls({
       ...options,
       limit,
       rates,

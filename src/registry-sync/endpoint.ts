@@ -1,16 +1,15 @@
 /** Opens the endpoint for registry notifications, if the settings name a registry. */
 
 import type { Config } from "../config/index.ts";
+import { openRegistry, readSbomOnThread } from "../feeds/index.ts";
 import type { Endpoints } from "../http/index.ts";
 import { createOperator, type OperatorOptions } from "../pipeline/index.ts";
-import type { RegistryNotificationsOptions } from "./notifications.ts";
+import { createRegistryNotifications, type RegistryNotificationsOptions } from "./notifications.ts";
+import { SbomSynchronizer } from "./sboms.ts";
+import { Synchronizer } from "./synchronizer.ts";
 
 /** What {@link openNotifications} needs beside the settings. */
-interface NotificationParts
-  extends Pick<
-    RegistryNotificationsOptions,
-    "types" | "bodies" | "serviceHost" | "log" | "recordEvent" | "reportOutage"
-  > {
+interface NotificationParts extends Pick<RegistryNotificationsOptions, "bodies" | "calls" | "log" | "recordEvent"> {
   readonly operator: Omit<OperatorOptions, "subject">;
 }
 
@@ -25,32 +24,21 @@ const subject = "registry";
 /** Size limit of a bill of materials. One that is read takes several times its size of the memory of the server. */
 const maxSbomBytes = 32 * 1024 * 1024;
 
-/** Opens the endpoint. Returns undefined, and loads nothing, if the settings name no registry. */
-export async function openNotifications(
+/** Opens the endpoint; undefined if the settings name no registry. */
+export function openNotifications(
   { registryUrl, registryGroup, registrySecret, registryCredentials, registrySboms }: Config,
   { operator: parts, ...rest }: NotificationParts,
-): Promise<OpenNotifications | undefined> {
+): OpenNotifications | undefined {
   if (registryUrl === undefined || registryGroup === undefined || registrySecret === undefined) return undefined;
-  const [
-    { openRegistry, readSbomOnThread },
-    { createSynchronizer },
-    { createSbomSynchronizer },
-    { createRegistryNotifications },
-  ] = await Promise.all([
-    import("../feeds/index.ts"),
-    import("./synchronizer.ts"),
-    import("./sboms.ts"),
-    import("./notifications.ts"),
-  ]);
   // No retries here: the registry sends a failed notification again.
   const registry = openRegistry(registryUrl, { credentials: registryCredentials, maxAttempts: 1 });
   const { database, now } = parts;
   const operator = createOperator({ ...parts, subject });
-  const synchronizer = createSynchronizer({ database, operator, registry, group: registryGroup, now });
+  const synchronizer = new Synchronizer({ database, operator, registry, group: registryGroup, now });
   const sboms =
     registrySboms === "off"
       ? undefined
-      : createSbomSynchronizer({ database, registry, read: readSbomOnThread, maxBytes: maxSbomBytes, now });
+      : new SbomSynchronizer({ database, registry, read: readSbomOnThread, maxBytes: maxSbomBytes, now });
   const endpoints = createRegistryNotifications({
     ...rest,
     secret: registrySecret,

@@ -21,6 +21,9 @@ export interface Notification {
   readonly location: string;
 }
 
+/** The name of their calls in the log, the metrics and the audit log. */
+export const notificationMethod = "registry/notifications";
+
 /** Content types of envelopes. */
 export const notificationTypes = [
   "application/vnd.docker.distribution.events.v1+json",

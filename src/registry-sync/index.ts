@@ -7,6 +7,7 @@
  * API's own methods.
  */
 export { openNotifications } from "./endpoint.ts";
+export { notificationMethod } from "./envelope.ts";
 export { type FullSyncOptions, runFullSync } from "./full-sync.ts";
-export { createSbomSynchronizer } from "./sboms.ts";
-export { createSynchronizer } from "./synchronizer.ts";
+export { SbomSynchronizer } from "./sboms.ts";
+export { Synchronizer } from "./synchronizer.ts";

@@ -21,7 +21,7 @@ import type { Database } from "../store/index.ts";
 import { readSbomArtifact, type SbomArtifact, type SbomReading } from "./sbom-artifact.ts";
 import { SbomErrors, type SbomReport } from "./sbom-report.ts";
 
-/** What {@link createSbomSynchronizer} needs. */
+/** What a {@link SbomSynchronizer} needs. */
 interface SbomSynchronizerOptions extends SbomReading {
   readonly database: Database;
   /** Milliseconds since 1970. */
@@ -35,15 +35,6 @@ interface SbomSyncOptions {
   readonly report: SbomReport;
   /** Failures of the registry in a row after which it counts as unavailable. */
   readonly maxFailures: number;
-}
-
-/** Reads bills of materials from the registry. */
-export interface SbomSynchronizer {
-  /**
-   * Imports what the registry has of these images, and of their platforms. Digests that are not stored are skipped.
-   * Errors: RegistryFailure if the registry is unavailable.
-   */
-  sync(repository: string, repoUid: string, digests: readonly string[], options: SbomSyncOptions): Promise<void>;
 }
 
 /** What the registry lists about an image, by digest. */
@@ -72,23 +63,36 @@ export function subjectOfTag(name: string): string | undefined {
   return hex === undefined ? undefined : `sha256:${hex}`;
 }
 
-/** Creates a synchronizer. */
-export function createSbomSynchronizer(options: SbomSynchronizerOptions): SbomSynchronizer {
-  const { read } = options.database;
-  return {
-    async sync(repository, repoUid, digests, { prune, report, maxFailures }) {
-      const errors = new SbomErrors(report, maxFailures);
-      const sync = new RepoSboms({ ...options, repository, repoUid, prune, report, errors });
-      const attested = await sync.attestations(digests);
-      const subjects = [...attested];
-      for (let start = 0; start < subjects.length; start += concurrency) {
-        const slice = new Map(subjects.slice(start, start + concurrency));
-        const images = [...(await readImages(read, repoUid, [...slice.keys()])).values()];
-        const listed = await Promise.all(images.map((image) => sync.list(image, [...slice.get(image.digest)!])));
-        for (const each of listed) await sync.update(each); // one after the other: one document is in memory
-      }
-    },
-  };
+/** Reads bills of materials from the registry. */
+export class SbomSynchronizer {
+  readonly #options: SbomSynchronizerOptions;
+
+  constructor(options: SbomSynchronizerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Imports what the registry has of these images, and of their platforms. Digests that are not stored are skipped.
+   * Errors: RegistryFailure if the registry is unavailable.
+   */
+  async sync(
+    repository: string,
+    repoUid: string,
+    digests: readonly string[],
+    { prune, report, maxFailures }: SbomSyncOptions,
+  ): Promise<void> {
+    const { read } = this.#options.database;
+    const errors = new SbomErrors(report, maxFailures);
+    const sync = new RepoSboms({ ...this.#options, repository, repoUid, prune, report, errors });
+    const attested = await sync.attestations(digests);
+    const subjects = [...attested];
+    for (let start = 0; start < subjects.length; start += concurrency) {
+      const slice = new Map(subjects.slice(start, start + concurrency));
+      const images = [...(await readImages(read, repoUid, [...slice.keys()])).values()];
+      const listed = await Promise.all(images.map((image) => sync.list(image, [...slice.get(image.digest)!])));
+      for (const each of listed) await sync.update(each); // one after the other: one document is in memory
+    }
+  }
 }
 
 interface RepoSbomsOptions extends SbomSynchronizerOptions, Pick<SbomSyncOptions, "prune" | "report"> {

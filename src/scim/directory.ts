@@ -1,5 +1,5 @@
 /** The users and groups of one provider, as SCIM resources. */
-import type { RunningCall } from "../pipeline/index.ts";
+import type { EventRecorder, RunningCall } from "../pipeline/index.ts";
 import type { RowChange } from "../resource/index.ts";
 import {
   changeMembers,
@@ -35,22 +35,29 @@ export interface DirectoryOptions {
   /** A transaction, for changes. */
   readonly session: ReadSession | WriteSession;
   /** Its scope is the provider. */
-  readonly call: Pick<RunningCall, "scope" | "recordOf" | "throwIfAborted" | "pause">;
+  readonly call: Pick<RunningCall, "scope" | "record" | "throwIfAborted" | "pause">;
   /** Where SCIM clients reach it. */
   readonly base: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Records a change in the audit log, and what it did to identities and bindings as events. */
-  record(
-    session: WriteSession,
-    call: Pick<RunningCall, "scope" | "recordOf">,
-    uid: string,
-    changes: readonly RowChange[],
-  ): Promise<void>;
+  /** Records what changes did to identities and bindings. */
+  readonly events: Pick<EventRecorder, "recordChanges">;
+}
+
+/** A provisioning client has a token without claims. */
+const noClaims = { iss: "", sub: "", aud: [], exp: 0 };
+
+/** A change of one resource. */
+interface Change {
+  readonly id: string;
+  readonly body: unknown;
+  /** The versions that it may have, as in `If-Match`; undefined for any. */
+  readonly version: string | undefined;
+  readonly projection: Projection;
 }
 
 /** A resource, with what header fields say of it, whatever is shown. */
-export interface Shown {
+interface Shown {
   readonly resource: Json;
   readonly version: string;
   readonly location: string;
@@ -145,7 +152,7 @@ export class Directory {
   /** Lets others have their turns, if this call has had the event loop for long. */
   async #pause(): Promise<void> {
     const { call } = this.#options;
-    const turn = call.pause?.();
+    const turn = call.pause();
     if (turn === undefined) return;
     await turn;
     call.throwIfAborted();
@@ -156,25 +163,13 @@ export class Directory {
     return this.#save(type, undefined, resource, membersAre(resource.members), projection);
   }
 
-  async replace(
-    type: ResourceType,
-    id: string,
-    body: unknown,
-    version: string | undefined,
-    projection: Projection,
-  ): Promise<Shown> {
+  async replace(type: ResourceType, { id, body, version, projection }: Change): Promise<Shown> {
     const before = await this.#find(type, id, version);
     const resource = readResource(type, body);
     return this.#save(type, before, resource, membersAre(resource.members), projection);
   }
 
-  async patch(
-    type: ResourceType,
-    id: string,
-    body: unknown,
-    version: string | undefined,
-    projection: Projection,
-  ): Promise<Shown> {
+  async patch(type: ResourceType, { id, body, version, projection }: Change): Promise<Shown> {
     const before = await this.#find(type, id, version);
     const operations = operationsOf(body);
     const separate = type.id === "Group" ? separateMembers(type, operations) : undefined;
@@ -188,12 +183,19 @@ export class Directory {
   }
 
   async remove(type: ResourceType, id: string, version: string | undefined): Promise<void> {
-    const { call, record } = this.#options;
     const session = this.#transaction;
     const { uid, identity } = await this.#find(type, id, version);
     await removeEntry(session, type.id, uid);
     const changes = type.id === "User" ? await deprovisionIdentity(session, this.#provider, identity) : [];
-    await record(session, call, uid, changes);
+    await this.#record(uid, changes);
+  }
+
+  /** Records a change in the audit log, and what it did to identities and bindings as events. */
+  async #record(uid: string, changes: readonly RowChange[]): Promise<void> {
+    const { call, events, now } = this.#options;
+    const session = this.#transaction;
+    await call.record(session, uid);
+    await events.recordChanges(session, changes, { subject: call.scope, claims: noClaims }, now());
   }
 
   /** Errors: ScimError 404; 412 when it has another version. */
@@ -214,9 +216,8 @@ export class Directory {
     projection: Projection,
   ): Promise<Shown> {
     checkResource(type, resource);
-    const { now, record, call } = this.#options;
     const session = this.#transaction;
-    const nowMs = now();
+    const nowMs = this.#options.now();
     const changes: RowChange[] = [];
     let identity = "";
     if (type.id === "User") {
@@ -239,7 +240,7 @@ export class Directory {
       throw error;
     }
     if (type.id === "Group") await this.#changeMembers(saved, members, nowMs);
-    await record(session, call, saved.uid, changes);
+    await this.#record(saved.uid, changes);
     return this.#shown(type, saved, projection);
   }
 

@@ -1,4 +1,4 @@
-/** The documents about the service itself (RFC 7644, section 4). */
+/** The documents about the service itself (RFC 7644, section 4). `base`: where clients reach it. */
 import { ScimError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { describeAttribute, type ResourceType, resourceTypes, type Schema, schemas } from "./schemas.ts";
@@ -6,36 +6,33 @@ import { describeAttribute, type ResourceType, resourceTypes, type Schema, schem
 /** The form of every list. */
 export const listSchema = "urn:ietf:params:scim:api:messages:2.0:ListResponse";
 
-/** The documents about the service itself; undefined for another name. */
-export function discovery(base: string, name: string, id: string | undefined): object | undefined {
-  switch (name) {
-    case "ServiceProviderConfig":
-      if (id !== undefined) throw nothingHere();
-      return serviceProviderConfig(base);
-    case "ResourceTypes":
-      return listed(
-        resourceTypes.map((type) => describeType(base, type)),
-        id,
-      );
-    case "Schemas":
-      return listed(
-        schemas.map((schema) => describeSchema(base, schema)),
-        id,
-      );
-    default:
-      return undefined;
-  }
-}
-
-function listed(all: readonly { readonly id: string }[], id: string | undefined): object {
-  if (id === undefined || id === "")
+/** All documents of one kind in a list, or the one with an id. Errors: ScimError 404. */
+function documentsOf(all: readonly { readonly id: string }[], id: string | undefined): object {
+  if (id === undefined)
     return { schemas: [listSchema], totalResults: all.length, startIndex: 1, itemsPerPage: all.length, Resources: all };
   const found = all.find((each) => each.id === id);
   if (found === undefined) throw nothingHere();
   return found;
 }
 
-function serviceProviderConfig(base: string): object {
+/** The types of resources, or one of them. Errors: ScimError 404. */
+export function resourceTypeDocuments(base: string, id?: string): object {
+  return documentsOf(
+    resourceTypes.map((type) => describeType(base, type)),
+    id,
+  );
+}
+
+/** The schemas of resources, or one of them. Errors: ScimError 404. */
+export function schemaDocuments(base: string, id?: string): object {
+  return documentsOf(
+    schemas.map((schema) => describeSchema(base, schema)),
+    id,
+  );
+}
+
+/** What the service can do. */
+export function serviceProviderConfig(base: string): object {
   const no = { supported: false };
   return {
     schemas: ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],

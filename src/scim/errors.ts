@@ -1,6 +1,6 @@
 /** Errors of SCIM (RFC 7644, section 3.12). */
-import { Code, ConnectError } from "@connectrpc/connect";
-import { httpStatusOf } from "../message/index.ts";
+import { Code, type ConnectError } from "@connectrpc/connect";
+import { type Answer, httpStatusOf, Refusal } from "../message/index.ts";
 
 /** The kinds of errors that have a name of their own. */
 export type ScimType =
@@ -24,43 +24,38 @@ const codes: Readonly<Record<number, Code>> = {
   409: Code.AlreadyExists,
   412: Code.Aborted,
   413: Code.ResourceExhausted,
-  415: Code.InvalidArgument,
   501: Code.Unimplemented,
 };
 
 /** An error that the caller gets. */
-export class ScimError extends ConnectError {
-  readonly httpStatus: number;
+export class ScimError extends Refusal {
   readonly scimType: ScimType | undefined;
 
   /** @param headers header fields of the answer. */
-  constructor(httpStatus: number, detail: string, scimType?: ScimType, headers?: Readonly<Record<string, string>>) {
-    super(detail, codes[httpStatus] ?? Code.Internal, headers);
-    this.httpStatus = httpStatus;
+  constructor(httpStatus: number, detail: string, scimType?: ScimType, headers?: Record<string, string>) {
+    super(httpStatus, codes[httpStatus] ?? Code.Internal, detail, headers);
     this.scimType = scimType;
-  }
-
-  /** That of ConnectError goes by its name. */
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return value instanceof ConnectError && Object.hasOwn(value, "scimType");
   }
 }
 
 /** The answer to an error of any origin. */
-export function errorAnswer(error: ConnectError): {
-  readonly status: number;
-  readonly body: object;
-  readonly headers: Readonly<Record<string, string>>;
-} {
-  const status = error instanceof ScimError ? error.httpStatus : httpStatusOf(error.code);
-  return {
-    status,
-    body: {
-      schemas: ["urn:ietf:params:scim:api:messages:2.0:Error"],
-      status: String(status),
-      ...(error instanceof ScimError && error.scimType !== undefined && { scimType: error.scimType }),
-      detail: error.rawMessage,
-    },
-    headers: Object.fromEntries(error.metadata),
+export function errorAnswer(error: ConnectError, reason: unknown): Answer {
+  const httpStatus = reason instanceof Refusal ? reason.httpStatus : httpStatusOf(error.code);
+  const document = {
+    schemas: ["urn:ietf:params:scim:api:messages:2.0:Error"],
+    status: String(httpStatus),
+    scimType: reason instanceof ScimError ? reason.scimType : undefined,
+    detail: error.rawMessage,
   };
+  return jsonAnswer(httpStatus, document, Object.fromEntries(error.metadata));
+}
+
+/** An answer with a document: an object, or its JSON. */
+export function jsonAnswer(
+  httpStatus: number,
+  document: object | string,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  const body = typeof document === "string" ? document : JSON.stringify(document);
+  return { httpStatus, headers: { "content-type": "application/scim+json", ...headers }, body };
 }

@@ -6,7 +6,7 @@ import { limits } from "./limits.ts";
 import type { ResourceType } from "./schemas.ts";
 
 /** The equalities that a filter demands, by attribute in lower case: `members.value` for `members[value eq "a"]`. */
-export function equalitiesOf(type: ResourceType, filter: Filter): ReadonlyMap<string, string> {
+function equalitiesOf(type: ResourceType, filter: Filter): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const prefix = `${type.schema.id.toLowerCase()}:`;
   const visit = (each: Filter, within: string): void => {

@@ -2,14 +2,9 @@
 import { ScimError } from "./errors.ts";
 import { type Filter, type Lookup, meets, nodesOf, type PatchPath } from "./filter.ts";
 import { lookupIn } from "./lookup.ts";
-import { isObject, type Operation, operationsOf, Paths, Work } from "./operations.ts";
+import { isObject, type Operation, Paths, Work } from "./operations.ts";
 import { checkCount, findAttribute, type Json, named, type Place, readValue } from "./resource.ts";
 import type { Attribute, ResourceType } from "./schemas.ts";
-
-/** Applies a PATCH request. Errors: ScimError; then the resource is as it was. */
-export function applyPatch(type: ResourceType, before: Json, request: unknown): Json {
-  return applyOperations(type, before, operationsOf(request));
-}
 
 /** Applies operations. Errors: ScimError; then the resource is as it was. */
 export function applyOperations(type: ResourceType, before: Json, operations: readonly Operation[]): Json {

@@ -1,4 +1,4 @@
 /**
  * sts: the security token service, where tokens are exchanged (RFC 8693), refreshed (RFC 6749) and revoked (RFC 7009).
  */
-export { createSts } from "./endpoint.ts";
+export { createSts, stsMethods } from "./endpoint.ts";

@@ -1,21 +1,16 @@
 /** OAuth 2.0 errors of the token service (RFC 6749, 5.2; RFC 8693, 2.2.2; RFC 7009, 2.2.1). */
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { type Answer, Refusal } from "../message/index.ts";
 
 /** An error that only OAuth has a code for. */
-export class OAuthError extends Error {
+export class OAuthError extends Refusal {
   readonly code: string;
 
   constructor(code: string, description: string) {
-    super(description);
+    super(400, Code.InvalidArgument, description);
     this.code = code;
   }
-}
-
-/** The response to an OAuth client. */
-export interface OAuthAnswer {
-  readonly httpStatus: number;
-  readonly body: { readonly error: string; readonly error_description: string };
 }
 
 /** Error codes of invalid parameters that have one of their own. */
@@ -28,11 +23,19 @@ const codesByField: Readonly<Record<string, string>> = {
 /** What the client presented. A bad refresh token is `invalid_grant`, a bad token in the header `invalid_client`. */
 export type Presented = "subject token" | "token in the header" | "refresh token";
 
-/** The response of an error. */
-export function oauthAnswerOf(error: ConnectError | OAuthError, presented: Presented): OAuthAnswer {
-  const text = error instanceof ConnectError ? error.rawMessage : error.message;
-  const [httpStatus, code] = error instanceof OAuthError ? [400, error.code] : statusOf(error, presented);
-  return { httpStatus, body: { error: code, error_description: text.replaceAll(/[^ -~]|["\\]/g, "'") } };
+/** The response to an OAuth client. */
+export function oauthAnswerOf(error: ConnectError, reason: unknown, presented: Presented): Answer {
+  const [httpStatus, code] = reason instanceof OAuthError ? [400, reason.code] : statusOf(error, presented);
+  const description = error.rawMessage.replaceAll(/[^ -~]|["\\]/g, "'");
+  return {
+    httpStatus,
+    headers: {
+      "content-type": "application/json",
+      ...(httpStatus === 401 && { "www-authenticate": error.metadata.get("www-authenticate") ?? "Bearer" }),
+      ...(httpStatus === 503 && { "retry-after": "1" }),
+    },
+    body: JSON.stringify({ error: code, error_description: description }),
+  };
 }
 
 function statusOf(error: ConnectError, presented: Presented): [number, string] {

@@ -17,4 +17,4 @@ export {
   setCarriedOut,
   translateMethods,
 } from "./methods.ts";
-export { wholeListAnswer } from "./whole-list.ts";
+export { isWholeList, wholeListAnswer } from "./whole-list.ts";

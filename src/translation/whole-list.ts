@@ -1,5 +1,5 @@
 /** Lists that are answered whole: in parts where the client takes them, in one piece of the wire format elsewhere. */
-import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
+import { type DescMessage, type DescMethod, fromBinary, type Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import { takesParts } from "../call/index.ts";
 import { createBinaryWriter, MessageParts, type StoredMessage, storedMessageMaker } from "../codec/index.ts";
@@ -49,4 +49,11 @@ export function wholeListAnswer(
   }
 
   return (parts, context) => (takesParts(context) ? new MessageParts(parts) : joined(parts));
+}
+
+/** Whether a call asks for a whole list: one of v1, without the id of one item. */
+export function isWholeList({ parent, output }: DescMethod, request: Message): boolean {
+  if (!parent.file.proto.package.endsWith(".v1")) return false;
+  const [items, ...others] = output.fields;
+  return items?.fieldKind === "list" && others.length === 0 && !(request as Message & { id?: string }).id;
 }

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { importJWK, type JWK } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Authenticator, createAuthenticator } from "../../src/auth/authenticate.ts";
+import { Authenticator } from "../../src/auth/authenticate.ts";
 import type { MatchableIdentity } from "../../src/auth/identity-source.ts";
 import type { ClaimMatch, StaticKeys } from "../../src/auth/tokens/claim-match.ts";
 import { createIssuer, type Issuer } from "../../src/auth/tokens/issuer.ts";
@@ -71,7 +71,7 @@ beforeEach(() => {
   external.requests.length = 0;
   external.answers.clear();
   external.keys = [key.jwk, rsa.jwk];
-  authenticator = createAuthenticator({
+  authenticator = new Authenticator({
     issuer: own,
     clock,
     keySets: createKeySets({ allowLoopbackHttp: true, clock }),
@@ -321,7 +321,7 @@ describe("tokens of other issuers", () => {
   it("fail otherwise when the identities cannot be read", async () => {
     const broken = () => Promise.reject(new Error("store"));
     const keySets = createKeySets({ allowLoopbackHttp: true, clock });
-    const failing = createAuthenticator({
+    const failing = new Authenticator({
       issuer: own,
       clock,
       keySets,

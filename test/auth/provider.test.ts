@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Authenticator, createAuthenticator } from "../../src/auth/authenticate.ts";
+import { Authenticator } from "../../src/auth/authenticate.ts";
 import type { MatchableIdentity } from "../../src/auth/identity-source.ts";
 import { externalGroupsOf, type Provider } from "../../src/auth/provider.ts";
 import { createIssuer, type Issuer } from "../../src/auth/tokens/issuer.ts";
@@ -53,7 +53,7 @@ beforeEach(() => {
   identities = [];
   signedIn = [];
   isDeleted = false;
-  authenticator = createAuthenticator({
+  authenticator = new Authenticator({
     issuer: own,
     clock,
     keySets: createKeySets({ allowLoopbackHttp: true, clock }),

@@ -44,6 +44,24 @@ onEveryServer("metrics", { adminListen: "127.0.0.1:0" }, (server) => {
     expect(sum(after, "platform_connections", {})).toBeGreaterThan(0);
   });
 
+  test("count exchanges of tokens, with their deadlines", async () => {
+    const exchange = async (parameters: Record<string, string>, headers: Record<string, string> = {}) => {
+      const url = `${server().running.baseUrl}/sts/exchange`;
+      return (await fetch(url, { method: "POST", headers, body: new URLSearchParams(parameters) })).status;
+    };
+    const before = await scrape(server());
+    const subject = { subject_token: server().admin };
+    expect(await exchange(subject)).toBe(200);
+    expect(await exchange({ ...subject, grant_type: "password" })).toBe(400);
+    expect(await exchange(subject, { "x-server-timeout": "0" })).toBe(504);
+    const after = await scrape(server());
+    const calls = (code: string) => {
+      const labels = { rpc_method: "sts/exchange", rpc_system_name: "sts", rpc_response_status_code: code };
+      return sum(after, "platform_calls_total", labels) - sum(before, "platform_calls_total", labels);
+    };
+    expect(["OK", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED"].map(calls)).toEqual([1, 1, 1]);
+  });
+
   test("count transactions and what the database does", async () => {
     const before = await scrape(server());
     for (let i = 0; i < 3; i++) await server().group();

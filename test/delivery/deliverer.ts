@@ -2,7 +2,7 @@
 import { onTestFinished } from "vitest";
 import {
   type Delivery,
-  type Dispatcher,
+  Dispatcher,
   type DispatcherOptions,
   dropDeliveries,
   type HasSubscriptions,
@@ -12,7 +12,6 @@ import {
   type Subscriber,
   type Subscription,
   type SubscriptionSource,
-  startDispatcher,
 } from "../../src/delivery/index.ts";
 import { newUid } from "../../src/new-uid.ts";
 import type { Database } from "../../src/store/index.ts";
@@ -97,7 +96,7 @@ export function createDeliverer(database: Database, options: Partial<DispatcherO
     start(more: Partial<DispatcherOptions> = {}): Dispatcher {
       const report = (error: unknown) => void reports.push(error);
       const all = { database, subscriptions, sign, allowLoopbackSinks: true, now, report, ...options, ...more };
-      const dispatcher = startDispatcher(all);
+      const dispatcher = new Dispatcher(all);
       dispatchers.push(dispatcher);
       return dispatcher;
     },

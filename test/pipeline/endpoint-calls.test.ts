@@ -1,28 +1,44 @@
 /** Calls of endpoints that are not methods: their limits, and what is kept of them. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { AuditRecord } from "../../src/audit/index.ts";
+import { unavailable } from "../../src/errors.ts";
 import { createLogger } from "../../src/log.ts";
-import { createEndpointCalls, type EndpointCall } from "../../src/pipeline/endpoint-calls.ts";
+import { type PortRequest, Refusal, send } from "../../src/message/index.ts";
+import { type EndpointCall, EndpointCalls, type RunningCall } from "../../src/pipeline/endpoint-calls.ts";
 import { limitCalls } from "../../src/pipeline/limit-calls.ts";
 import { createRates } from "../../src/pipeline/limit-rates.ts";
 import { UnavailableError } from "../../src/store/index.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
-let records: AuditRecord[];
+const origin = { requestId: "1", address: "127.0.0.1", userAgent: "okta" };
+const headers = {
+  "x-request-id": origin.requestId,
+  "user-agent": origin.userAgent,
+  traceparent: `00-${traceId}-00f067aa0ba902b7-01`,
+};
+let records: (AuditRecord & { readonly by?: string | undefined })[];
 let lines: Record<string, unknown>[];
 let counts: unknown[];
 let outages: unknown[];
 let maxCalls: number;
+let calls: EndpointCalls;
+let answer: (request: PortRequest) => EndpointCall;
+let server: Server;
+
+beforeAll(async () => {
+  server = createServer((request, response) => calls.serve(request, response, answer(request)));
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+});
+afterAll(() => server.close());
 
 beforeEach(() => {
   [records, lines, counts, outages, maxCalls] = [[], [], [], [], 10];
-});
-
-function calls() {
   const stream = { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) };
   const rate = { perSecond: 1, burst: 2 };
-  return createEndpointCalls({
+  calls = new EndpointCalls({
     limit: limitCalls(
       () => maxCalls,
       () => undefined,
@@ -33,43 +49,56 @@ function calls() {
       now: () => 0,
       onRefusal: (rateClass) => counts.push(rateClass),
     }),
-    audit: { report: (record) => records.push(record) },
+    audit: {
+      report: (record, by) => records.push({ ...record, by }),
+      append: async (_, record) => void records.push(record),
+    },
     log: createLogger("info", { stream }),
     callCounter: { begin: () => {}, end: (method, protocol, code) => counts.push([method, protocol, code]) },
     slowCallMs: 0,
     reportOutage: (error) => outages.push(error) > 0,
+    writeError(response, { code }, httpStatus = 500) {
+      return send(response, { httpStatus, headers: {}, body: Code[code] });
+    },
   });
-}
+});
 
-function call(change: Partial<EndpointCall> = {}): EndpointCall {
-  return {
+const done = { httpStatus: 200, headers: {}, body: "OK" };
+const provider = { caller: "p", scope: "p", resource: "p/1" };
+
+/** Makes a call, and returns the text of its answer. */
+async function run(call: Partial<EndpointCall> = {}, more: Record<string, string> = {}): Promise<string> {
+  answer = () => ({
     method: "scim/createUser",
-    protocol: "scim",
     rateClass: "write",
-    origin: { requestId: "1", address: "192.0.2.1", userAgent: "okta" },
-    traceId,
-    payer: () => undefined,
-    timeoutMs: () => undefined,
-    authenticate: async () => ({ caller: "p", scope: "p", resource: "p/1" }),
-    onGone: () => {},
-    ...change,
-  };
+    async work(running) {
+      running.identify(provider);
+      return done;
+    },
+    ...call,
+  });
+  const { port } = server.address() as AddressInfo;
+  return (await fetch(`http://127.0.0.1:${port}/`, { headers: { ...headers, ...more } })).text();
 }
 
-const failing = (error: unknown) => async () => {
-  throw error;
-};
-const codeOf = (run: Promise<unknown>) =>
-  run.then(
-    () => "OK",
-    (error: unknown) => Code[ConnectError.from(error).code],
-  );
+/** `known`: who calls; null for a stranger. */
+const failing = (error: unknown, known: Parameters<RunningCall["identify"]>[0] | null = provider) => ({
+  async work(running: RunningCall) {
+    if (known !== null) running.identify(known);
+    throw error;
+  },
+});
 
-test("a call that succeeds has a line like any other, and its record", async () => {
-  const answer = await calls().run(call(), async ({ scope, recordOf }) => [scope, recordOf("p/2")] as const);
-  expect(answer).toEqual([
-    "p",
-    expect.objectContaining({ caller: "p", scope: "p", resource: "p/2", code: "OK", ...call().origin }),
+test("a call that succeeds has a line like any other, and the record that its change makes", async () => {
+  const work: EndpointCall["work"] = async (running) => {
+    running.identify(provider);
+    await running.record({} as never, "p/2");
+    running.count = 3;
+    return done;
+  };
+  expect(await run({ work })).toBe("OK");
+  expect(records).toEqual([
+    expect.objectContaining({ caller: "p", scope: "p", resource: "p/2", code: "OK", ...origin }),
   ]);
   expect(lines).toEqual([
     {
@@ -81,116 +110,159 @@ test("a call that succeeds has a line like any other, and its record", async () 
       caller: "p",
       requestId: "1",
       traceId,
+      count: 3,
       msg: "call",
     },
   ]);
-  expect([records, counts]).toEqual([[], [["scim/createUser", "scim", 0]]]);
+  expect(counts).toEqual([["scim/createUser", "scim", 0]]);
 });
 
 describe("what fails", () => {
-  test.each<[string, Partial<EndpointCall>, unknown, string, Partial<AuditRecord> | undefined]>([
-    [
-      "a change",
-      {},
-      new ConnectError("no", Code.NotFound),
-      "NotFound",
-      { caller: "p", resource: "p/1", code: "NOT_FOUND" },
-    ],
-    ["a read", { rateClass: "read" }, new ConnectError("no", Code.NotFound), "NotFound", undefined],
+  const read = { rateClass: "read" } as const;
+  const recorded = (code: string) => ({ caller: "p", resource: "p/1", code });
+  const nobody = { caller: "", scope: "", resource: "" };
+  test.each<[string, Partial<EndpointCall>, string, Partial<AuditRecord> | undefined]>([
+    ["a change", failing(new ConnectError("no", Code.NotFound)), "NotFound", recorded("NOT_FOUND")],
+    ["a read", { ...failing(new ConnectError("no", Code.NotFound)), ...read }, "NotFound", undefined],
     [
       "a denied read",
-      { rateClass: "read" },
-      new ConnectError("no", Code.PermissionDenied),
+      { ...failing(new ConnectError("no", Code.PermissionDenied)), ...read },
       "PermissionDenied",
-      { caller: "p", code: "PERMISSION_DENIED" },
+      recorded("PERMISSION_DENIED"),
     ],
-    ["a bug", {}, new TypeError("bug"), "Internal", { code: "INTERNAL" }],
-    ["an outage", {}, new UnavailableError("away", undefined), "Unavailable", { code: "UNAVAILABLE" }],
+    [
+      "a known caller that is denied",
+      failing(undefined, { ...provider, key: "k", denial: new Refusal(403, Code.PermissionDenied, "off") }),
+      "PermissionDenied",
+      { ...recorded("PERMISSION_DENIED"), by: "k" } as Partial<AuditRecord>,
+    ],
+    ["a bug", failing(new TypeError("bug")), "Internal", recorded("INTERNAL")],
+    ["an outage", failing(new UnavailableError("away", undefined)), "Unavailable", recorded("UNAVAILABLE")],
     [
       "a stranger",
-      { authenticate: failing(new ConnectError("who", Code.Unauthenticated)) as never },
-      undefined,
+      failing(new ConnectError("who", Code.Unauthenticated), null),
       "Unauthenticated",
-      { caller: "", scope: "", resource: "", code: "UNAUTHENTICATED" },
+      { ...nobody, code: "UNAUTHENTICATED" },
     ],
-    [
-      "a header",
-      {
-        timeoutMs: () => {
-          throw new ConnectError("x", Code.InvalidArgument);
-        },
-      },
-      undefined,
-      "InvalidArgument",
-      { caller: "", code: "INVALID_ARGUMENT" },
-    ],
-  ])("%s", async (_, change, error, code, record) => {
-    expect(await codeOf(calls().run(call(change), failing(error)))).toBe(code);
+  ])("%s", async (_, call, code, record) => {
+    expect(await run(call)).toBe(code);
     expect(records).toEqual(
-      record === undefined ? [] : [expect.objectContaining({ method: "scim/createUser", ...call().origin, ...record })],
+      record === undefined ? [] : [expect.objectContaining({ method: "scim/createUser", ...origin, ...record })],
     );
     const ended = lines.find(({ msg }) => msg === "call");
     expect(ended?.code).toBe(code.replace(/(?<=[a-z])[A-Z]/g, "_$&").toUpperCase());
     expect(lines.filter(({ msg }) => msg === "bug")).toHaveLength(code === "Internal" ? 1 : 0);
-    if (error !== undefined) expect(outages).toEqual([error]);
+    expect(outages).toHaveLength(1);
   });
+});
+
+test("a header that is malformed fails a call", async () => {
+  expect(await run({}, { "x-server-timeout": "soon" })).toBe("InvalidArgument");
+  expect(records).toEqual([expect.objectContaining({ caller: "", code: "INVALID_ARGUMENT" })]);
+});
+
+test("a refusal has its HTTP status, and an endpoint may answer in a form of its own", async () => {
+  const refusal = failing(new Refusal(405, Code.Unimplemented, "no"));
+  expect(await run(refusal)).toBe("Unimplemented");
+  const refuse: EndpointCall["refuse"] = (error, reason) =>
+    reason instanceof Refusal
+      ? { httpStatus: reason.httpStatus, headers: {}, body: `own: ${error.rawMessage}` }
+      : undefined;
+  expect(await run({ ...refusal, refuse })).toBe("own: no");
+  expect(await run({ ...failing(unavailable("later")), refuse })).toBe("Unavailable");
+});
+
+test("why a token is not accepted is logged", async () => {
+  const error = Object.assign(new ConnectError("who", Code.Unauthenticated), { cause: new Error("it has expired") });
+  await run(failing(error, null));
+  expect(lines).toContainEqual(
+    expect.objectContaining({ msg: "token refused", method: "scim/createUser", reason: "it has expired" }),
+  );
 });
 
 test("a deadline ends a call, whatever its work does", async () => {
   let signal: AbortSignal | undefined;
-  const run = calls().run(call({ timeoutMs: () => 1 }), (running) => {
+  const work: EndpointCall["work"] = (running) => {
     ({ signal } = running);
-    expect(running.timeoutMs()).toBeLessThanOrEqual(1);
+    expect(running.timeoutMs()).toBeLessThanOrEqual(50);
     return new Promise(() => {});
-  });
-  expect(await codeOf(run)).toBe("DeadlineExceeded");
+  };
+  expect(await run({ work }, { "x-server-timeout": "0.05" })).toBe("DeadlineExceeded");
   expect(signal?.aborted).toBe(true);
 });
 
+test("a call whose deadline has passed does not begin", async () => {
+  const work = () => expect.fail("begun");
+  expect(await run({ work }, { "x-server-timeout": "0" })).toBe("DeadlineExceeded");
+});
+
 test("a client that goes ends a call", async () => {
-  const run = calls().run(call({ onGone: (end) => setImmediate(end) }), () => new Promise(() => {}));
-  expect(await codeOf(run)).toBe("Canceled");
+  const gone = new AbortController();
+  answer = () => ({
+    method: "scim/createUser",
+    work() {
+      gone.abort();
+      return new Promise(() => {});
+    },
+  });
+  const { port } = server.address() as AddressInfo;
+  await fetch(`http://127.0.0.1:${port}/`, { signal: gone.signal }).catch(() => {});
+  await expect.poll(() => counts).toEqual([["scim/createUser", "scim", Code.Canceled]]);
 });
 
 test("rates count by caller, and refusals are not recorded", async () => {
-  const { run } = calls();
   const list = (caller: string) =>
-    codeOf(
-      run(
-        call({ rateClass: "list", authenticate: async () => ({ caller, scope: caller, resource: "" }) }),
-        async () => 1,
-      ),
-    );
-  expect(await Promise.all(["a", "a", "a", "b"].map(list))).toEqual(["OK", "OK", "ResourceExhausted", "OK"]);
-  expect([records, counts[0]]).toEqual([[], "list"]);
+    run({
+      rateClass: "list",
+      async work(running) {
+        running.identify({ caller, scope: caller });
+        return done;
+      },
+    });
+  const answers = [];
+  for (const caller of ["a", "a", "a", "b"]) answers.push(await list(caller));
+  expect(answers).toEqual(["OK", "OK", "ResourceExhausted", "OK"]);
+  expect([records, counts.filter((count) => count === "list")]).toEqual([[], ["list"]]);
 });
+
+/** A call whose work waits, once it has begun. */
+async function begun(call: Partial<EndpointCall>) {
+  const begin = Promise.withResolvers<RunningCall>();
+  const end = Promise.withResolvers<typeof done>();
+  const work: EndpointCall["work"] = (running) => {
+    begin.resolve(running);
+    return end.promise;
+  };
+  const answered = run({ ...call, work });
+  return { answered, end: () => end.resolve(done), begun: await Promise.race([begin.promise, answered]) };
+}
 
 test("calls beyond the limit of a server are refused, without a line", async () => {
   maxCalls = 1;
-  const { run } = calls();
-  const first = Promise.withResolvers<string>();
-  const underWay = run(call(), () => first.promise);
-  expect(await codeOf(run(call(), async () => 1))).toBe("Unavailable");
+  const first = await begun({});
+  expect(await run()).toBe("Unavailable");
   expect([lines, records]).toEqual([[], []]);
-  first.resolve("done");
-  expect(await underWay).toBe("done");
-  expect(await codeOf(run(call(), async () => 1))).toBe("OK");
+  first.end();
+  expect(await first.answered).toBe("OK");
+  expect(await run()).toBe("OK");
 });
 
 test("calls count against their payers, of whom those with fewer calls are served at the limit", async () => {
   maxCalls = 2;
-  const { run } = calls();
   const payer = (account: string) => () => ({ account, caller: "p", isKnown: true, pause: async () => {} }) as const;
-  const begin = (account: string) => {
-    let seen: unknown;
-    const ended = run(call({ payer: payer(account) }), (running) => {
-      seen = [running.account, running.payer?.account, running.pause?.() instanceof Promise];
-      return new Promise(() => {});
-    });
-    return Promise.race([codeOf(ended), new Promise(setImmediate).then(() => seen)]);
-  };
-  const answers = [];
-  for (const account of ["many", "many", "many", "few"]) answers.push(await begin(account));
+  const answers: unknown[] = [];
+  const underWay = [];
+  for (const account of ["many", "many", "many", "few"]) {
+    const call = await begun({ payer: payer(account) });
+    const running = call.begun;
+    answers.push(
+      typeof running === "string"
+        ? running
+        : [running.account, running.payer?.account, running.pause() instanceof Promise],
+    );
+    underWay.push(call);
+  }
   const served = (account: string) => [account, account, true];
   expect(answers).toEqual([served("many"), served("many"), "Unavailable", served("few")]);
+  for (const { end } of underWay) end();
 });

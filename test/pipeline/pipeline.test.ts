@@ -8,7 +8,7 @@ import { type GetRepoRequestSchema, RepoSchema, ReposService } from "../../gen/p
 import { install } from "../../src/app/installation.ts";
 import { ensureSecretKey } from "../../src/app/keys/secrets.ts";
 import { createAudit } from "../../src/audit/index.ts";
-import { createAuthenticator, createIssuer, createKeySets } from "../../src/auth/index.ts";
+import { Authenticator, createIssuer, createKeySets } from "../../src/auth/index.ts";
 import { createLocalTransport } from "../../src/call/local-transport.ts";
 import { readContract } from "../../src/contract/index.ts";
 import { notFound } from "../../src/errors.ts";
@@ -56,7 +56,8 @@ async function open(methods: Record<string, Method> = {}, slowCallMs = 0) {
     contract,
     log: createLogger("debug", { stream: { write: (line: string) => void log.push(JSON.parse(line)) } }),
     serviceHost: "platform.example.com",
-    authenticator: createAuthenticator({
+    writeError: () => expect.fail("no endpoint is served"),
+    authenticator: new Authenticator({
       issuer,
       identities: identitySource({ database, issuerUrl: issuer.url, now: Date.now, report: () => {} }),
       providers: providerSource({

@@ -1,8 +1,10 @@
 /** PATCH, with the examples of RFC 7644, section 3.5.2, and what Entra ID and Okta send. */
 import { describe, expect, test } from "vitest";
 import { ScimError } from "../../src/scim/errors.ts";
-import { applyPatch } from "../../src/scim/patch.ts";
-import { resourceTypes } from "../../src/scim/schemas.ts";
+import { operationsOf } from "../../src/scim/operations.ts";
+import { applyOperations } from "../../src/scim/patch.ts";
+import type { Json } from "../../src/scim/resource.ts";
+import { type ResourceType, resourceTypes } from "../../src/scim/schemas.ts";
 
 const [user, group] = resourceTypes;
 const enterprise = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
@@ -10,6 +12,8 @@ const work = { value: "w@example.com", type: "work", primary: true };
 const home = { value: "h@example.com", type: "home" };
 const jane = { userName: "jane", active: true, name: { givenName: "Jane", familyName: "Doe" }, emails: [work, home] };
 
+const applyPatch = (type: ResourceType, before: Json, request: unknown) =>
+  applyOperations(type, before, operationsOf(request));
 const patch = (before: object, ...Operations: object[]) => applyPatch(user!, before as never, { Operations });
 
 describe("an operation", () => {

@@ -1,7 +1,9 @@
 /** Instruments of calls: how many, how long, and which were refused. */
 import type { Authenticator } from "../../auth/index.ts";
 import { CallMetrics, type Metrics, seriesBy } from "../../metrics/index.ts";
+import { notificationMethod } from "../../registry-sync/index.ts";
 import { scimMethods } from "../../scim/index.ts";
+import { stsMethods } from "../../sts/index.ts";
 import type { Api } from "../api.ts";
 import type { Counter } from "../counter.ts";
 
@@ -16,7 +18,7 @@ export interface CallCounts {
 export function measureCalls(metrics: Metrics, { api, overload, rateLimited }: CallCounts): CallMetrics {
   const calls = new CallMetrics(
     api.contract.methods.map(({ method }) => method),
-    scimMethods,
+    [...scimMethods, ...stsMethods, notificationMethod],
   );
   calls.addTo(metrics);
   metrics.add({

@@ -1,7 +1,7 @@
 /** What one process of a server does in the background: housekeeping, deliveries. */
 
 import { type Issuer, operatorClaims } from "../../auth/index.ts";
-import { AttemptCounts, startDispatcher } from "../../delivery/index.ts";
+import { AttemptCounts, Dispatcher } from "../../delivery/index.ts";
 import type { EventRecorder, PipelineOptions } from "../../pipeline/index.ts";
 import { type RowChange, subscriptionSource } from "../../services/index.ts";
 import type { Database, WriteSession } from "../../store/index.ts";
@@ -44,7 +44,7 @@ export async function startBackground(
   const subscriptions = subscriptionSource({ database, secrets: environment.secrets, now });
   if (metrics !== undefined)
     measureDeliveries(metrics, { database, subscriptions, isAvailable: () => isOpen && isAvailable(), attempts, now });
-  const dispatcher = startDispatcher({
+  const dispatcher = new Dispatcher({
     database,
     subscriptions,
     sign: (request) => issuer.mint(request),
@@ -55,5 +55,5 @@ export async function startBackground(
     onAttempt: (attempt, subscription) => attempts.count(attempt, subscription),
   });
   stack.defer(() => dispatcher.stop());
-  peers.onWakeDispatcher(dispatcher.wake);
+  peers.onWakeDispatcher(() => dispatcher.wake());
 }

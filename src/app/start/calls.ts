@@ -1,18 +1,13 @@
 /** What carries out the calls of a server, whatever their protocol. */
 
 import { emptyRecord } from "../../audit/index.ts";
-import {
-  type Authenticator,
-  type CertificateTokens,
-  createAuthenticator,
-  createCertificateTokens,
-  createKeySets,
-} from "../../auth/index.ts";
+import { Authenticator, type CertificateTokens, createCertificateTokens, createKeySets } from "../../auth/index.ts";
 import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
 import { flagOf } from "../../config/index.ts";
-import { resourceExhausted } from "../../errors.ts";
+import { completeError, resourceExhausted } from "../../errors.ts";
 import { createPipeline, type EndpointCalls } from "../../pipeline/index.ts";
 import { quotaOf } from "../../quotas.ts";
+import { writeStatus } from "../../rest/index.ts";
 import { grantSource, identitySource, providerSource } from "../../services/index.ts";
 import { createCounter } from "../counter.ts";
 import { measureAuthentication, measureCalls } from "../instruments/calls.ts";
@@ -46,7 +41,7 @@ export function buildCalls(context: StartContext, parts: Parts, { pause }: Pick<
     now,
     report: reportAs("last use not written"),
   });
-  const authenticator = createAuthenticator({
+  const authenticator = new Authenticator({
     certificates,
     issuer,
     identities,
@@ -91,6 +86,11 @@ export function buildCalls(context: StartContext, parts: Parts, { pause }: Pick<
     audit,
     events,
     reportOutage: availability.report,
+    writeError: (response, error, httpStatus) =>
+      writeStatus(response, completeError(error, config.serviceHost, undefined), {
+        registry: api.registry,
+        httpStatus,
+      }),
     isSerializable,
     commitsWith,
     lockForCall,

@@ -7,7 +7,7 @@ import { headerOf, isGone, type PortResponse } from "../../message/index.ts";
 import { setCorsHeaders } from "../cors.ts";
 import type { StartContext } from "./context.ts";
 import { refuse } from "./overload.ts";
-import type { RequestHandlers } from "./port.ts";
+import type { RequestHandlers } from "./port-handlers.ts";
 
 /** The header field that asks for a fault. */
 export const faultHeader = "X-Platform-Fault";

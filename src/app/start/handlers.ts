@@ -1,14 +1,13 @@
 /** The handlers of requests: RPC, REST, and the endpoints of no service. */
 
-import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
-import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
-import { iam_scope } from "../../../gen/platform/annotations/annotations_pb.ts";
 import type { CertificateTokens } from "../../auth/index.ts";
 import { valuesWithAddress } from "../../call/index.ts";
 import { storedFormat } from "../../codec/index.ts";
 import { flagOf } from "../../config/index.ts";
+import { holdsUid } from "../../contract/index.ts";
 import { completeError } from "../../errors.ts";
 import { addressOf, clientCertificateOf, unverifiedBytes } from "../../http/index.ts";
 import {
@@ -23,7 +22,7 @@ import {
 import { consolePath } from "../../pages/index.ts";
 import { callersError } from "../../pipeline/index.ts";
 import { openNotifications } from "../../registry-sync/index.ts";
-import { createRestHandler, type FieldPath, writeStatus } from "../../rest/index.ts";
+import { createRestHandler } from "../../rest/index.ts";
 import {
   type createHealth,
   createRpcHandler,
@@ -32,13 +31,14 @@ import {
   pathOf,
   setHeaders,
 } from "../../rpc/index.ts";
-import { createScim, scimPath } from "../../scim/index.ts";
+import { createScim, type ScimPayers, scimPath } from "../../scim/index.ts";
 import { createTokenExchange } from "../../services/index.ts";
 import { createSts } from "../../sts/index.ts";
+import { isWholeList } from "../../translation/index.ts";
 import { handleCors, setCorsHeaders } from "../cors.ts";
 import { createEndpoints } from "../endpoints.ts";
 import { openPages } from "../pages.ts";
-import { answerHeaders, identify } from "../request-id.ts";
+import { answerHeaders } from "../request-id.ts";
 import { createSenderCheck } from "../sender-check.ts";
 import { type AddressLimits, limitAddresses } from "./address-limits.ts";
 import type { Calls } from "./calls.ts";
@@ -46,8 +46,9 @@ import type { StartContext } from "./context.ts";
 import { faultHeader } from "./faults.ts";
 import { overloadAnswer } from "./overload.ts";
 import type { Parts } from "./parts.ts";
-import { createPayers, type RequestPayers } from "./payers.ts";
-import type { RequestHandlers, ServerPort } from "./port.ts";
+import { createPayers } from "./payers.ts";
+import type { ServerPort } from "./port.ts";
+import type { RequestHandlers } from "./port-handlers.ts";
 
 /** What {@link buildHandlers} needs. */
 export interface HandlersOptions {
@@ -63,31 +64,29 @@ export interface HandlersOptions {
 
 /** The endpoints that are served while the server is overloaded. */
 const probes = new Set(["/livez", "/readyz"]);
+/** The beginnings of all paths of these endpoints. */
+const scimPaths = `${scimPath}/`;
+const consolePaths = `${consolePath}/`;
 
 /** Builds the handlers. */
-export async function buildHandlers(options: HandlersOptions): Promise<RequestHandlers> {
+export function buildHandlers(options: HandlersOptions): RequestHandlers {
   const { context, port, calls } = options;
-  port.bodies.check = createSenderCheck({ ...calls, identify });
+  port.bodies.check = createSenderCheck(calls);
   const { live } = context;
   const payers = createPayers(calls.authenticator, port.pause);
   port.bodies.turn = (authorization) => {
     const payer = payers.payerOf(authorization, undefined);
     return payer.isKnown === true ? port.pause(payer) : undefined;
   };
-  const scim = buildScim(options, payers);
-  const isKnown = ({ url, headers: { authorization } }: HttpRequest) =>
-    url?.startsWith(`${scimPath}/`)
-      ? payers.ofProviders.payerOf(authorization) !== undefined
-      : calls.authenticator.isKnown(authorization);
-  const limits = limitAddresses(context, isKnown, probes);
+  const limits = limitAddresses(context, payers.isKnown, probes);
   const { admits } = limits;
   const { rpc, rest } = buildProtocols(options, limits);
-  const endpoints = new Map(Object.entries(await buildEndpoints(options)));
+  const endpoints = new Map(Object.entries(buildEndpoints(options, payers.ofProviders)));
   const refuse = overloadAnswer(context.api, context.config.serviceHost);
 
   const endpointOf = (path: string) => {
-    if (path.startsWith(`${scimPath}/`)) return scim;
-    return endpoints.get(path) ?? (path.startsWith(`${consolePath}/`) ? endpoints.get(consolePath) : undefined);
+    if (path.startsWith(scimPaths)) return endpoints.get(scimPaths);
+    return endpoints.get(path) ?? (path.startsWith(consolePaths) ? endpoints.get(consolePath) : undefined);
   };
   const addToken = addTokens(calls.certificates);
   const faultHeaders = context.config.ephemeral ? [faultHeader] : [];
@@ -236,88 +235,39 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
   return { rpc, rest };
 }
 
-/** The endpoint of provisioning clients. */
-function buildScim({ context, port, parts, calls, baseUrl }: HandlersOptions, payers: RequestPayers) {
-  const { config, now } = context;
-  const { database, audit, events } = parts;
-  return createScim({
+/** The endpoints of no service, by path. */
+function buildEndpoints(
+  { context, port, parts, calls, baseUrl, unreadiness }: HandlersOptions,
+  ofProviders: ScimPayers,
+) {
+  const { config, log, api, now, stack } = context;
+  const { services, contract, descriptors } = api;
+  const { bodies } = port;
+  const { database, issuer, environment, audit, events } = parts;
+  const { authenticator, onUse, endpointCalls } = calls;
+  const onError = endpointCalls.fail.bind(endpointCalls);
+  const probed = createEndpoints({ issuer, unreadiness, onProbe: () => context.probing.note(), onError });
+  const pages =
+    config.pages === "on" ? openPages({ services: descriptors, baseUrl, issuers: config.consoleIssuers, onError }) : {};
+  const exchange = createTokenExchange({ database, issuer, authenticator, onUse, baseUrl, now });
+  const sts = createSts({ calls: endpointCalls, exchange, baseUrl, bodies, now });
+  const scim = createScim({
+    calls: endpointCalls,
     database,
-    calls: calls.endpointCalls,
-    payers: payers.ofProviders,
+    events,
+    payers: ofProviders,
     baseUrl,
-    bodies: port.bodies,
+    bodies,
     maxBodyBytes: config.maxRequestBytes,
     now,
-    async record(session, { scope, recordOf }, uid, changes) {
-      await audit.append(session, recordOf(uid));
-      await events.recordChanges(session, changes, { subject: scope, claims: noClaims }, now());
-    },
   });
-}
-
-/** A provisioning client has a token without claims. */
-const noClaims = { iss: "", sub: "", aud: [], exp: 0 };
-
-/** The endpoints of no service, by path. */
-async function buildEndpoints({ context, port, parts, calls, baseUrl, unreadiness }: HandlersOptions) {
-  const { config, log, api, now, stack } = context;
-  const { serviceHost } = config;
-  const { services, contract, registry } = api;
-  const { bodies } = port;
-  const { database, availability, issuer, environment, audit, events } = parts;
-  const reportOutage = availability.report;
-  const onError = (error: unknown, response: PortResponse) => {
-    const described = callersError(error);
-    reportOutage(error);
-    if (described.code === Code.Internal) log.error({ err: error }, "bug");
-    void writeStatus(response, completeError(described, serviceHost, undefined), { registry });
-  };
-  const endpoints = createEndpoints({ issuer, unreadiness, onProbe: () => context.probing.note(), onError });
-  const pages =
-    config.pages === "on"
-      ? openPages({ services: api.descriptors, baseUrl, issuers: config.consoleIssuers, onError })
-      : {};
-  const sts = createSts({
-    exchange: createTokenExchange({
-      database,
-      issuer,
-      authenticator: calls.authenticator,
-      onUse: calls.onUse,
-      baseUrl,
-      now,
-    }),
-    registry,
-    serviceHost,
-    baseUrl,
-    reportOutage,
-    log,
-    audit,
-    bodies,
-    now,
-  });
-  const notifications = await openNotifications(config, {
+  const notifications = openNotifications(config, {
     operator: { services, contract, database, environment, audit, events, now },
+    calls: endpointCalls,
     recordEvent: events.recordRegistryEvent,
-    types: registry,
     bodies,
-    serviceHost,
-    reportOutage,
     log,
   });
   stack.defer(() => notifications?.close());
-  return { ...endpoints, ...pages, ...sts, ...notifications?.endpoints };
-}
-
-/** Whether a call asks for a whole list: one of v1, without the id of one item. */
-function isWholeList({ parent, output }: DescMethod, request: Message): boolean {
-  if (!parent.file.proto.package.endsWith(".v1")) return false;
-  const [items, ...others] = output.fields;
-  return items?.fieldKind === "list" && others.length === 0 && !(request as Message & { id?: string }).id;
-}
-
-/** Whether a field of a request holds a uid and nothing else. An artifact may also be named by its id. */
-function holdsUid(path: FieldPath): boolean {
-  const { type } = getOption(path.at(-1)!, resource_reference);
-  const isOfResource = type !== "" && type !== "libraries.platform.internal/Artifact";
-  return isOfResource || path.some((field) => getOption(field, iam_scope));
+  return { ...probed, ...pages, ...sts, ...notifications?.endpoints, [scimPaths]: scim };
 }

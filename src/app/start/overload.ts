@@ -7,6 +7,7 @@ import { type HttpRequest, type HttpResponse, isBuffered, send } from "../../mes
 import { formatStatus, writeStatus } from "../../rest/index.ts";
 import { refuseRpc } from "../../rpc/index.ts";
 import type { Api } from "../api.ts";
+import { createCounter } from "../counter.ts";
 import { answerHeaders } from "../request-id.ts";
 
 /** The limit that was reached, by its setting. */
@@ -25,16 +26,13 @@ const logMs = 10_000;
 
 /** Begins to count. */
 export function createOverload(log: Logger): Overload {
-  const refused = new Map<string, number>([
-    ["max-queue-delay", 0],
-    ["max-calls", 0],
-  ]);
+  const { counts, report } = createCounter(["max-queue-delay", "max-calls"]);
   let unlogged = 0;
   let loggedMs = Number.NEGATIVE_INFINITY;
   return {
-    refused,
+    refused: counts,
     report(limit) {
-      refused.set(limit, (refused.get(limit) ?? 0) + 1);
+      report(limit);
       unlogged++;
       const nowMs = performance.now();
       if (nowMs - loggedMs < logMs) return;

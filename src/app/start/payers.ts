@@ -3,13 +3,16 @@ import type { Authenticator } from "../../auth/index.ts";
 import { createPayer, type Payer as KnownPayer, type Pause } from "../../fairness/index.ts";
 import { networkOf, type Payer, type PayerSource } from "../../http/index.ts";
 import { LruMap } from "../../lru-map.ts";
-import type { ScimPayers } from "../../scim/index.ts";
+import type { HttpRequest } from "../../message/index.ts";
+import { type ScimPayers, scimPath } from "../../scim/index.ts";
 import { rootOf } from "../../uid.ts";
 
 /** The payers of a server. */
 export interface RequestPayers {
   /** The organisation or the caller of a known token, else the network of the address. */
   readonly payerOf: PayerSource;
+  /** Whether the token of a request was verified before, and is one for its path. */
+  isKnown(request: HttpRequest): boolean;
   /** Those of requests with tokens of identity providers, which are not the authenticator's. */
   readonly ofProviders: ScimPayers;
 }
@@ -18,7 +21,7 @@ const maxNetworks = 10_000;
 const maxProviders = 1000;
 
 /** Creates the payers of a server. */
-export function createPayers(authenticator: Pick<Authenticator, "payerOf">, pause: Pause): RequestPayers {
+export function createPayers(authenticator: Pick<Authenticator, "payerOf" | "isKnown">, pause: Pause): RequestPayers {
   const networks = new LruMap<string, Payer>(maxNetworks);
   const ofProviders = new LruMap<string, KnownPayer>(maxProviders);
 
@@ -36,6 +39,10 @@ export function createPayers(authenticator: Pick<Authenticator, "payerOf">, paus
       const known = authorization && (authenticator.payerOf(authorization) ?? ofProviders.get(authorization));
       return known || strangerAt(address === undefined ? "" : networkOf(address));
     },
+    isKnown: ({ url, headers: { authorization } }) =>
+      url?.startsWith(`${scimPath}/`) === true
+        ? authorization !== undefined && ofProviders.get(authorization) !== undefined
+        : authenticator.isKnown(authorization),
     ofProviders: {
       learn(authorization, provider) {
         const known = ofProviders.get(authorization);

@@ -1,8 +1,8 @@
 /** The port of a server. It is opened first, so that liveness is answered while the server waits for its database. */
 
 import { type Config, flagOf, type ListenAddress } from "../../config/index.ts";
-import { completeError, unavailable } from "../../errors.ts";
-import { createOnePort, IncomingBodies, type OnePort, type OnePortOptions } from "../../http/index.ts";
+import { completeError } from "../../errors.ts";
+import { createOnePort, IncomingBodies, type OnePort } from "../../http/index.ts";
 import type { Logger } from "../../log.ts";
 import { formatLimit } from "../../message/index.ts";
 import { maxOpenFiles } from "../../metrics/index.ts";
@@ -14,14 +14,8 @@ import { answerHeaders } from "../request-id.ts";
 import { type CertificateWatch, watchCertificate } from "../tls/certificate.ts";
 import { readTlsFiles } from "../tls/files.ts";
 import type { StartContext } from "./context.ts";
-import { overloadAnswer } from "./overload.ts";
+import { PortHandlers, type RequestHandlers } from "./port-handlers.ts";
 import { createRefusedConnections, refusalOf } from "./refusals.ts";
-import { answerUnserved, holdUntil } from "./unserved.ts";
-
-/** What answers the requests of a port. */
-export type RequestHandlers = Required<
-  Pick<OnePortOptions, "onRequest" | "onBufferedRequest" | "onOverload" | "planFastPath" | "payerOf" | "onRead">
->;
 
 /** An open port. */
 export interface ServerPort {
@@ -50,9 +44,6 @@ export interface ServerPort {
   close: OnePort["close"];
 }
 
-/** Whom requests count against before the server takes calls. */
-const nobody = { account: "", caller: "" };
-
 /** Opens the port of the settings. Errors: StartFailure. */
 export async function openPort({
   config,
@@ -69,24 +60,7 @@ export async function openPort({
   const headerLimit = formatLimit(maxHeaderBytes, flagOf("maxHeaderBytes"));
   const refusalBody = (httpStatus: number) =>
     formatStatus(completeError(refusalOf(httpStatus, headerLimit), serviceHost, undefined), api.registry);
-  const started = Promise.withResolvers<RequestHandlers["onRequest"]>();
-  const unserved = (reason: string) =>
-    answerUnserved({
-      readiness,
-      serviceHost,
-      reason,
-      body: formatStatus(completeError(unavailable(reason), serviceHost, undefined), api.registry),
-    });
-  const refusing = (onRequest: RequestHandlers["onRequest"]): RequestHandlers => ({
-    onRequest,
-    onBufferedRequest: (_request, response) => response.fallBack(),
-    onOverload: overloadAnswer(api, serviceHost),
-    planFastPath: () => undefined,
-    payerOf: () => nobody,
-    onRead() {},
-  });
-  let serving = refusing(holdUntil(started.promise, unserved("the server is starting")));
-  let handlers = serving;
+  const answering = new PortHandlers({ api, readiness, serviceHost });
   const bodies = new IncomingBodies(maxPendingBodyBytes, Math.max(maxPendingBodyBytes / 8, maxRequestBytes));
   const tls = readTlsFiles(config);
   const refused = createRefusedConnections(log);
@@ -94,16 +68,9 @@ export async function openPort({
     tls,
     clientAuth: config.tlsClientAuth,
     hsts: config.hsts === "on",
-    onRequest: (request, response) => handlers.onRequest(request, response),
     bodies,
     http2: config.http2,
-    ...(config.fastPath === "on" && {
-      onBufferedRequest: (request, response) => handlers.onBufferedRequest(request, response),
-      planFastPath: (fields) => handlers.planFastPath(fields),
-    }),
-    onOverload: (request, response) => handlers.onOverload(request, response),
-    payerOf: (authorization, address) => handlers.payerOf(authorization, address),
-    onRead: () => handlers.onRead(),
+    ...answering.delegating(config.fastPath === "on"),
     refusalBody,
     onLargeHeader: (request, response) =>
       refuseRpc(request, response, () => completeError(refusalOf(431, headerLimit), serviceHost, undefined), {
@@ -142,14 +109,10 @@ export async function openPort({
     certificate,
     refusalBody,
     async serve(ready) {
-      if (handlers === serving) handlers = ready;
-      serving = ready;
-      started.resolve((request, response) => handlers.onRequest(request, response));
+      answering.serve(ready);
       if (opensLate) await open();
     },
-    refuse(reason) {
-      handlers = reason === undefined ? serving : refusing(unserved(reason));
-    },
+    refuse: (reason) => answering.refuse(reason),
     pause: port.pause,
     drain() {
       if (isPassedOn) port.drain();

@@ -16,12 +16,7 @@ import {
   readSbom,
   summaryText,
 } from "../../feeds/index.ts";
-import {
-  createSbomSynchronizer,
-  createSynchronizer,
-  type FullSyncOptions,
-  runFullSync,
-} from "../../registry-sync/index.ts";
+import { type FullSyncOptions, runFullSync, SbomSynchronizer, Synchronizer } from "../../registry-sync/index.ts";
 import { groupExists } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { durationMs } from "../duration.ts";
@@ -61,11 +56,11 @@ export function importRegistryCommand(): Command {
       const registry = open(address, { credentials: config.registryCredentials, signal });
       try {
         const operator = await openOperator(database, config, "import registry");
-        const synchronizer = createSynchronizer({ database, operator, registry, group, now: Date.now });
+        const synchronizer = new Synchronizer({ database, operator, registry, group, now: Date.now });
         const sboms =
           config.registrySboms === "off"
             ? undefined
-            : createSbomSynchronizer({ database, registry, read: readSbom, maxBytes: maxSbomBytes, now: Date.now });
+            : new SbomSynchronizer({ database, registry, read: readSbom, maxBytes: maxSbomBytes, now: Date.now });
         const options = { registry, synchronizer, sboms, read: database.read, group, repositories, prune, signal };
         if (pauseMs === undefined) {
           const { refused } = await runOnce(options, json);
