@@ -140,7 +140,8 @@ const size = { minLength: Number(places), maxLength: Number(places) };
 const drawn = fc.sample(fc.shuffledSubarray(all, size), { seed, numRuns: 1 })[0]!;
 console.log(`${drawn.length} of ${all.length} places, seed ${seed}`);
 const near = new Set(drawn.flatMap(({ file }) => nearestTests(file).slice(0, most)));
-if (!(await pass([...near], near.size * patienceMs))) throw new Error(`a test fails without a change: ${[...near].join(" ")}`);
+if (!(await pass([...near], near.size * patienceMs)))
+  throw new Error(`a test fails without a change: ${[...near].join(" ")}`);
 const survivors: Mutant[] = [];
 for (const mutant of drawn) {
   const caught = await isCaught(mutant);

@@ -14,12 +14,12 @@ const modules: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** Campaigns take long. */
-const tests = [...modules.keys()].filter((path) => path.endsWith(".test.ts") && !/\.(campaign|long)\./.test(path));
+/** What `npm test` runs, campaigns in their short form included. */
+const tests = [...modules.keys()].filter((path) => /(?<!\.long)\.test\.ts$/.test(path));
 
 /** What imports a module, by the paths of both. */
 const importers: ReadonlyMap<string, readonly string[]> = (() => {
-  const found = new Map<string, string[]>([["src/main.ts", ["test/cli/program.ts"]]]); // it starts the bundle of it
+  const found = new Map<string, string[]>([["src/main.ts", ["test/cli/program.ts"]]]); // which bundles it
   for (const [path, text] of modules)
     for (const imported of importsOf(path, text).files) found.set(imported, [...(found.get(imported) ?? []), path]);
   return found;
@@ -27,17 +27,19 @@ const importers: ReadonlyMap<string, readonly string[]> = (() => {
 
 /**
  * The tests of a file, by its path in the checkout, the nearest first: that of the same name, then those whose paths
- * have words in common with its path and first comment, rare ones above all, then those that import it by the fewest steps. Of a file that is no
+ * have words in common with it, rare ones above all, then those that import it by the fewest steps. Of a file that is no
  * module, the tests that name it.
  */
 export function nearestTests(file: string): string[] {
-  if (tests.includes(file)) return [file];
+  if (file.endsWith(".test.ts")) return tests.includes(file) ? [file] : [];
   if (!modules.has(file)) return tests.filter((test) => modules.get(test)!.includes(basename(file)));
   const steps = stepsFrom(file);
   const own = file.replace(/^src\//, "test/").replace(/\.tsx?$/, ".test.ts");
-  const words = wordsOf(`${file} ${/\/\*\*(.*?)\*\//s.exec(modules.get(file)!)?.[1]}`);
+  const words = wordsOf(file);
   const common = (test: string) =>
-    test === own ? Number.POSITIVE_INFINITY : sum([...wordsOf(test).intersection(words)].map((word) => 1 / uses.get(word)!));
+    test === own
+      ? Number.POSITIVE_INFINITY
+      : [...wordsOf(test).intersection(words)].reduce((sum, word) => sum + 1 / uses.get(word)!, 0);
   return tests
     .filter((test) => steps.has(test))
     .map((test) => ({ test, common: common(test), steps: steps.get(test)! }))
@@ -52,10 +54,6 @@ const uses: ReadonlyMap<string, number> = (() => {
   return found;
 })();
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
-}
-
 /** In how many steps modules import a file, by their paths. */
 function stepsFrom(file: string): ReadonlyMap<string, number> {
   const steps = new Map([[file, 0]]);
@@ -64,8 +62,8 @@ function stepsFrom(file: string): ReadonlyMap<string, number> {
   return steps;
 }
 
-/** The words of a text without their plural; of `src/resource/lists.ts` they are `resource` and `list`. */
-function wordsOf(text: string): ReadonlySet<string> {
-  const words = text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
-  return new Set(words.map((word) => word.replace(/s$/, "")).filter((word) => !/^(src|test|t|index|conformance)$/.test(word)));
+/** The words of a path without their plural: `resource` and `list` of `src/resource/lists.ts`. */
+function wordsOf(path: string): ReadonlySet<string> {
+  const words = (path.match(/\w+/g) ?? []).map((word) => word.replace(/s$/, ""));
+  return new Set(words.filter((word) => !/^(src|test|t|index|conformance|campaign)$/.test(word)));
 }

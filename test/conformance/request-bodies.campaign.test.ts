@@ -159,7 +159,11 @@ function suite(server: () => LiveServer): void {
 }
 
 onCampaignServers("bodies before the token is verified", {}, suite);
-onCampaignServers("bodies before the token is verified, without the fast path", { fastPath: "off", http2: "node" }, suite);
+onCampaignServers(
+  "bodies before the token is verified, without the fast path",
+  { fastPath: "off", http2: "node" },
+  suite,
+);
 
 onCampaignServers("bodies under way", { maxPendingBodyBytes: "8388608" }, (server) => {
   /** Sends so much of a body by the administrator, and gives the connection and what came of it. */
