@@ -64,7 +64,8 @@ function changeOf(node: Node, source: string): { start: number; end: number; tex
     case "BinaryExpression":
     case "LogicalExpression": {
       const operator = swapped[node.operator as string];
-      return operator && { start, end, text: `(${textOf(node.left)}) ${operator} (${textOf(node.right)})` };
+      if (operator === undefined) return undefined;
+      return { start, end, text: `(${textOf(node.left)}) ${operator} (${textOf(node.right)})` };
     }
     case "UnaryExpression":
       return node.operator === "!" ? { start, end, text: textOf(node.argument) } : undefined;

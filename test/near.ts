@@ -20,7 +20,7 @@ const isFast = (test: string) => !test.endsWith(".campaign.test.ts");
 const nearest = changed.map((file) => nearestTests(file).filter((test) => test === file || isFast(test)));
 const chosen = new Set<string>();
 for (let rank = 0; rank < most; rank++)
-  for (const tests of nearest) if (tests[rank] !== undefined && chosen.size < most) chosen.add(tests[rank]);
+  for (const tests of nearest) for (const test of tests.slice(rank, rank + 1)) if (chosen.size < most) chosen.add(test);
 
 if (chosen.size === 0) console.log(`no test is near to what has changed since ${since}`);
 else {

@@ -39,7 +39,7 @@ export function nearestTests(file: string): string[] {
   const common = (test: string) =>
     test === own
       ? Number.POSITIVE_INFINITY
-      : [...wordsOf(test).intersection(words)].reduce((sum, word) => sum + 1 / uses.get(word)!, 0);
+      : [...wordsOf(test)].filter((word) => words.has(word)).reduce((sum, word) => sum + 1 / uses.get(word)!, 0);
   return tests
     .filter((test) => steps.has(test))
     .map((test) => ({ test, common: common(test), steps: steps.get(test)! }))
