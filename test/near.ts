@@ -18,11 +18,10 @@ const changed = [
 // The nearest of each file come before the next of any.
 const isFast = (test: string) => !test.endsWith(".campaign.test.ts");
 const nearest = changed.map((file) => nearestTests(file).filter((test) => test === file || isFast(test)));
-const chosen = new Set<string>();
-for (let rank = 0; rank < most; rank++)
-  for (const tests of nearest) for (const test of tests.slice(rank, rank + 1)) if (chosen.size < most) chosen.add(test);
+const ranked = nearest.flatMap((tests) => tests.map((test, rank) => ({ test, rank }))).sort((a, b) => a.rank - b.rank);
+const chosen = [...new Set(ranked.map(({ test }) => test))].slice(0, most);
 
-if (chosen.size === 0) console.log(`no test is near to what has changed since ${since}`);
+if (chosen.length === 0) console.log(`no test is near to what has changed since ${since}`);
 else {
   console.log(`${changed.length} files have changed since ${since}`);
   const { status } = spawnSync("vitest", ["run", "--project", "!campaigns", ...chosen], { stdio: "inherit" });

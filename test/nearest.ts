@@ -27,8 +27,8 @@ const importers: ReadonlyMap<string, readonly string[]> = (() => {
 
 /**
  * The tests of a file, by its path in the checkout, the nearest first: that of the same name, then those whose paths
- * have words in common with it, rare ones above all, then those that import it by the fewest steps. Of a file that is no
- * module, the tests that name it.
+ * have words in common with it, rare ones above all, then those that import it by the fewest steps. Of a file that is
+ * no module, the tests that name it.
  */
 export function nearestTests(file: string): string[] {
   if (file.endsWith(".test.ts")) return tests.includes(file) ? [file] : [];
