@@ -1,6 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { nameRun } from "./test/make-once.ts";
 import { putTemporaryFilesInMemory } from "./test/temporary-files.ts";
 
@@ -12,6 +13,18 @@ const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { t
 
 /** Programs that tests start, hundreds of times, find here what Node compiled of them before. */
 const env = { NODE_COMPILE_CACHE: join(tmpdir(), "compiled") };
+
+/** Files that take minutes, by their names: most of them are short, and would come last. */
+const longest = /\/(connect-conformance|examples|rolling-upgrade|request-costs|schemathesis|simultaneous-starts)\./;
+
+/** Begins with the longest files, so that no worker waits for another at the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => longest.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 interface More {
   readonly exclude?: string[];
@@ -43,6 +56,7 @@ const globalSetup = ["test/databases/postgres.ts", "test/databases/migrated.ts"]
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     maxWorkers: 3, // of two cores too: many tests wait for processes, sockets and timers
     reporters: ["default", ["json", { outputFile: "node_modules/.cache/test-report.json" }]],
     projects: [

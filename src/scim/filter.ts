@@ -37,7 +37,7 @@ const literals: ReadonlyMap<string, boolean | null> = new Map([
 /** Errors: ScimError with `invalidFilter`. */
 export function parseFilter(text: string): Filter {
   const parser = new Parser(text, "invalidFilter");
-  const filter = parser.or(0);
+  const filter = parser.or();
   parser.end();
   return filter;
 }
@@ -69,29 +69,29 @@ class Parser {
     if (this.#text.slice(this.#at).trim() !== "") this.#fail();
   }
 
-  or(depth: number): Filter {
-    if (depth > limits.filterNodes) this.#tooMany();
-    let left = this.#and(depth);
-    while (this.#word("or")) left = { kind: "or", left, right: this.#and(depth) };
+  /** Its depth has no limit of its own: each level is a node. */
+  or(): Filter {
+    let left = this.#and();
+    while (this.#word("or")) left = { kind: "or", left, right: this.#and() };
     return left;
   }
 
-  #and(depth: number): Filter {
-    let left = this.#term(depth);
-    while (this.#word("and")) left = { kind: "and", left, right: this.#term(depth) };
+  #and(): Filter {
+    let left = this.#term();
+    while (this.#word("and")) left = { kind: "and", left, right: this.#term() };
     return left;
   }
 
-  #term(depth: number): Filter {
+  #term(): Filter {
     if (++this.#nodes > limits.filterNodes) this.#tooMany();
     if (this.#word("not")) {
       if (!this.#take("(")) this.#fail();
-      return { kind: "not", of: this.#closed(depth) };
+      return { kind: "not", of: this.#closed() };
     }
-    if (this.#take("(")) return this.#closed(depth);
+    if (this.#take("(")) return this.#closed();
     const path = this.#name();
     if (this.#take("[")) {
-      const filter = this.or(depth + 1);
+      const filter = this.or();
       if (!this.#take("]")) this.#fail();
       // `emails[type eq "work"].value eq "a"`, which Entra ID sends: both are about the same value.
       const sub = this.#subAttribute();
@@ -111,8 +111,8 @@ class Parser {
     return { kind: "compare", path, operator: operator as Operator, value: this.#value() };
   }
 
-  #closed(depth: number): Filter {
-    const filter = this.or(depth + 1);
+  #closed(): Filter {
+    const filter = this.or();
     if (!this.#take(")")) this.#fail();
     return filter;
   }
@@ -120,7 +120,7 @@ class Parser {
   patchPath(): PatchPath {
     const name = this.#name();
     if (!this.#take("[")) return { ...splitPath(name), filter: undefined };
-    const filter = this.or(0);
+    const filter = this.or();
     if (!this.#take("]")) this.#fail();
     return { attribute: name, filter, subAttribute: this.#subAttribute() };
   }

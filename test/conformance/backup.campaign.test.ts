@@ -17,7 +17,7 @@ import { restClient } from "../cli/rest-client.ts";
 import { runHere } from "../cli/run-here.ts";
 import { emptyLedger, everything, startWorkload } from "./workload.ts";
 
-const { backups, kills } = campaign({ short: { backups: 1, kills: 2 }, full: { backups: 2, kills: 10 } });
+const { backups, kills } = campaign({ short: { backups: 1, kills: 2 }, full: { backups: 2, kills: 6 } });
 
 /** A folder with an initialised database, and its name there. */
 async function folderWithDatabase() {

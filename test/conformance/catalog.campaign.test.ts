@@ -3,7 +3,7 @@
  * while another client creates, changes and deletes other repos all the time. Each repo that is left alone must come
  * exactly once and in order.
  *
- * Left out, for the time it takes: one row per page in every order (here in two orders on SQLite), and pages of 7 in
+ * Left out, for the time it takes: one row per page in every order (here in one on SQLite), and pages of 7 in
  * every order on PostgreSQL.
  */
 import { existsSync, readFileSync } from "node:fs";
@@ -39,10 +39,7 @@ interface Walks {
 
 const onSqlite: Walks = {
   everyOrder: campaign({ short: [50, 500], full: [7, 199, 500] }),
-  someOrders: new Map([
-    ["name desc", [1]],
-    ["updated_at asc", [1]],
-  ]),
+  someOrders: new Map([["updated_at asc", [1]]]),
 };
 const onPostgres: Walks = {
   everyOrder: campaign({ short: [199], full: [199, 500] }),

@@ -12,7 +12,16 @@ type Mode = [name: string, more: string[]];
 
 const platform: Mode = ["platform", []];
 const fallbacks: Mode[] = [
-  ["http2=node", ["--run", "**/HTTPVersion:2/**"]], // it changes nothing in HTTP/1.1
+  // It changes nothing in HTTP/1.1, nor in codecs and compression, which are above it.
+  [
+    "http2=node",
+    [
+      ...["--run", "**/HTTPVersion:2/**"],
+      ...["--skip", "**/Codec:CODEC_JSON/**"],
+      ...["--skip", "**/Compression:COMPRESSION_GZIP/**"],
+      ...["--skip", "**/Compression:COMPRESSION_BR/**"],
+    ],
+  ],
   ["fast-path=off", ["--run", "**/unary/**"]], // streams never take the fast path
 ];
 const modes = campaign({ short: [platform], full: [platform, ...fallbacks] });

@@ -8,7 +8,7 @@ import type { Json } from "./contract.ts";
 import { claimMatch, digestOf } from "./fixtures.ts";
 import { onBothServers, type Platform } from "./platform.ts";
 
-const sequences = campaign({ short: 5, full: 60 });
+const sequences = campaign({ short: 5, full: 40 });
 const callsOfEach = 50;
 
 /** The same resource, as each of the servers knows it. */

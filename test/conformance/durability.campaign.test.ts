@@ -12,7 +12,7 @@ import { runHere } from "../cli/run-here.ts";
 import { type EmptyDatabase, emptySqlite } from "./databases.ts";
 import { contentOf, emptyLedger, type Kind, type Ledger, lists, type Place, startWorkload } from "./workload.ts";
 
-const rounds = campaign({ short: 3, full: 10 });
+const rounds = campaign({ short: 3, full: 6 });
 
 describe("a killed server", () => {
   let database: EmptyDatabase;

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, inject } from "vitest";
 import { type RunningServer, startServer } from "../../src/app/index.ts";
 import { readConfig } from "../../src/config/index.ts";
 import { createLogger } from "../../src/log.ts";
+import { campaign } from "../campaign.ts";
 import { createCitus, hasCitus } from "../databases/citus.ts";
 import "../databases/postgres.ts";
 import { type EmptyDatabase, migratedPostgres, migratedSqlite } from "./databases.ts";
@@ -41,7 +42,7 @@ type Settings = NonNullable<Parameters<typeof readConfig>[0]["flags"]>;
 
 /** Declares a suite for every database; `server()` is the one that its tests share. */
 export function onEveryServer(title: string, settings: Settings, suite: (server: () => LiveServer) => void): void {
-  describe(`${title} (sqlite)`, () => suite(perSuite(settings, migratedSqlite)));
+  onSqlite(title, settings, suite);
   if (hasCitus) describe(`${title} (citus)`, () => suite(perSuite(settings, createCitus)));
   const postgres = inject("postgres") ?? { missing: "the project has no global set-up" };
   if ("url" in postgres)
@@ -52,6 +53,13 @@ export function onEveryServer(title: string, settings: Settings, suite: (server:
       suite(perSuite(settings, migratedSqlite)));
   }
 }
+
+function onSqlite(title: string, settings: Settings, suite: (server: () => LiveServer) => void): void {
+  describe(`${title} (sqlite)`, () => suite(perSuite(settings, migratedSqlite)));
+}
+
+/** Declares a suite of a campaign that asks little of the database: in short it runs on SQLite alone. */
+export const onCampaignServers = campaign({ short: onSqlite, full: onEveryServer });
 
 /** Reads an answer. */
 export async function replyOf(response: Response): Promise<Reply> {

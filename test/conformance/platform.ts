@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import { type RunningServer, startServer } from "../../src/app/index.ts";
 import { type Config, readConfig } from "../../src/config/index.ts";
 import { type Database, openDatabase, type WriteSession } from "../../src/store/index.ts";
+import { campaign } from "../campaign.ts";
 import { createCitus, hasCitus } from "../databases/citus.ts";
 import "../databases/postgres.ts";
 import { isOnNodesHttp2, isWithoutFastPath, isWithoutGeneratedCode } from "../cli/platform-process.ts";
@@ -93,6 +94,9 @@ export function onEveryServer(
 export function onSqlite(title: string, suite: (platform: () => Platform) => void, settings?: Partial<Config>): void {
   describe(`${title} (sqlite)`, () => suite(onServer(migratedSqlite, "sqlite", settings)));
 }
+
+/** Declares a suite of a campaign that asks little of the database: in short it runs on SQLite alone. */
+export const onCampaignServers = campaign({ short: onSqlite, full: onEveryServer });
 
 /** Declares a suite for a server on each database, both at once: first SQLite, then PostgreSQL. */
 export function onBothServers(title: string, suite: (platforms: () => readonly Platform[]) => void): void {

@@ -71,12 +71,12 @@ function progressText(worldsRun: number, lastSeed: number, failed: number): stri
 }
 
 describe("principals (sqlite)", () =>
-  runsWorlds(given || campaign({ short: 10, full: 50 }), knownWorlds, migratedSqlite));
+  runsWorlds(given || campaign({ short: 10, full: 25 }), knownWorlds, migratedSqlite));
 
 const postgres = inject("postgres");
 if ("missing" in postgres) console.warn(`principals are not tested on PostgreSQL: ${postgres.missing}`);
 describe.skipIf("missing" in postgres)("principals (postgresql)", () => {
   const url = "url" in postgres ? postgres.url : "";
   const some = new Map([...knownWorlds].filter(([{ rank }]) => rank === 0));
-  runsWorlds(Math.ceil((given || campaign({ short: 10, full: 50 })) / 10), some, () => migratedPostgres(url));
+  runsWorlds(Math.ceil((given || campaign({ short: 10, full: 25 })) / 10), some, () => migratedPostgres(url));
 });

@@ -214,7 +214,7 @@ function startLoad(ports: { readonly rest: number; readonly grpc: number }, toke
     while (!isOver) {
       await call().catch((error) => failures.push(`${new Date().toISOString()} ${kind}: ${error.message}`));
       counts[kind]++;
-      await delay(2);
+      await delay(10);
     }
   };
   const clients: GrpcRepos[] = Array.from({ length: grpcClients }, () =>

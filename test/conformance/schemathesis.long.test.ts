@@ -13,7 +13,7 @@ const python = process.env.TEST_PYTHON;
 const program = python === undefined ? undefined : join(dirname(python), "schemathesis");
 
 /** Requests for each operation. */
-const examples = 20;
+const examples = 10;
 
 const checks = [
   "not_a_server_error",

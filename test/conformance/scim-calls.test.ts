@@ -30,6 +30,8 @@ async function provision(server: LiveServer) {
 
 type Provider = Awaited<ReturnType<typeof provision>>;
 
+/** A list in a list, and so on. */
+const nested = (depth: number): Json => JSON.parse("[".repeat(depth) + "]".repeat(depth));
 const filter = (text: string) => `filter=${encodeURIComponent(text)}`;
 const errorOf = ({ status, body }: Reply) => [status, body?.scimType];
 
@@ -53,6 +55,7 @@ onEveryServer("scim calls", { adminListen: "127.0.0.1:0" }, (server) => {
       ["a list as the body", "PUT", [], 400, "invalidSyntax"],
       ["a value of another type", "PUT", { userName: { a: 1 } }, 400, "invalidValue"],
       ["many values", "PUT", { userName: "a", ims: Array(201).fill({ value: "a" }) }, 400, "tooMany"],
+      ["a deep body", "PUT", { userName: "a", nope: nested(100) }, 400, "invalidSyntax"],
       ["a long name", "PUT", { userName: "a".repeat(1025) }, 400, "invalidValue"],
       ["a long external id", "PUT", { userName: "a", externalId: "é".repeat(513) }, 400, "invalidValue"],
       ["a large resource", "PUT", { userName: "a", title: "a".repeat(70_000) }, 413, undefined],
@@ -72,6 +75,7 @@ onEveryServer("scim calls", { adminListen: "127.0.0.1:0" }, (server) => {
     test.each([
       ["GET /Users?filter=%22", "invalidFilter"],
       [`GET /Users?${filter(Array(21).fill("title pr").join(" or "))}`, "invalidFilter"],
+      [`GET /Users?${filter(`${"(".repeat(21)}title pr${")".repeat(21)}`)}`, "invalidFilter"],
       [`GET /Users?${filter(`title eq "${"a".repeat(1100)}"`)}`, "invalidFilter"],
       [`GET /Users?attributes=${Array(101).fill("a").join()}`, "tooMany"],
       ["GET /Users?startIndex=99999999999", "invalidValue"],

@@ -5,7 +5,7 @@ import { runPlatform, startPlatformForTest } from "../cli/platform-process.ts";
 import { onEveryEmptyDatabase } from "../databases/databases.ts";
 
 const servers = 4;
-const rounds = Array.from({ length: campaign({ short: 2, full: 20 }) }, (_, i) => i + 1);
+const rounds = Array.from({ length: campaign({ short: 2, full: 8 }) }, (_, i) => i + 1);
 
 onEveryEmptyDatabase("four servers at once", (database) => {
   test.each(rounds)("all serve, round %i", { timeout: 120_000 }, async () => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, inject } from "vitest";
 import { type Database, type OpenOptions, openDatabase } from "../../src/store/index.ts";
+import { campaign } from "../campaign.ts";
 import { createCitus, hasCitus } from "./citus.ts";
 import { copyPostgresql, copySqlite } from "./migrated.ts";
 import "./postgres.ts";
@@ -33,6 +34,9 @@ export function onEveryDatabase(title: string, suite: Suite): void {
   declare(title, suite, true);
 }
 
+/** The same for a campaign that starts many processes: in short it runs on SQLite alone. */
+export const onCampaignDatabases = campaign({ short: onSqlite, full: onEveryDatabase });
+
 /** The same with databases that have no tables. */
 export function onEveryEmptyDatabase(title: string, suite: Suite): void {
   declare(title, suite, false);
@@ -43,8 +47,12 @@ export function onPostgres(title: string, suite: Suite): void {
   declareOnPostgres(title, suite, true);
 }
 
-function declare(title: string, suite: Suite, isMigrated: boolean): void {
+function onSqlite(title: string, suite: Suite, isMigrated = true): void {
   describe(`${title} (sqlite)`, () => suite(perTest(() => createSqlite(isMigrated))));
+}
+
+function declare(title: string, suite: Suite, isMigrated: boolean): void {
+  onSqlite(title, suite, isMigrated);
   declareOnPostgres(title, suite, isMigrated);
   if (hasCitus && isMigrated)
     describe(`${title} (citus)`, () =>

@@ -62,7 +62,7 @@ function startLoad(baseUrl: string, token: string, root: string): Load {
   const loop = async (work: (n: number) => Promise<unknown>) => {
     for (let n = 0; !isOver; n++) {
       await work(n).catch((error) => failures.push(`${new Date().toISOString()} ${error.message}`));
-      await delay(20);
+      await delay(60);
     }
   };
   const grpc = grpcRepos(new URL(baseUrl).host, token, credentials.createSsl(Buffer.from(cert)));

@@ -97,6 +97,13 @@ describe("a filter", () => {
     expect(() => parsePath(`emails[${terms(21)}]`)).toThrow("comparisons");
   });
 
+  test("is in at most 19 parentheses, each of which counts", () => {
+    const within = (depth: number) => `${"(".repeat(depth)}title pr${")".repeat(depth)}`;
+    expect(meets(jane, parseFilter(within(19)), lookup)).toBe(true);
+    expect(() => parseFilter(within(20))).toThrow("comparisons");
+    expect(() => parsePath(`emails[${within(20)}]`)).toThrow("comparisons");
+  });
+
   test("that is long is refused", () => {
     expect(() => parseFilter(`title eq "${"é".repeat(600)}"`)).toThrow("longer");
     expect(() => parseFilter(`userName eq "${"a".repeat(10_000)}"`)).toThrow("longer");

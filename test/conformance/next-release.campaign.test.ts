@@ -1,10 +1,10 @@
 /** Servers of this release and of a next one, on one database: additions suit both, and what does not waits. */
 import { expect, test } from "vitest";
 import { type PlatformProcess, runPlatform, startPlatformForTest } from "../cli/platform-process.ts";
-import { onEveryDatabase } from "../databases/databases.ts";
+import { onCampaignDatabases } from "../databases/databases.ts";
 import { nextRelease } from "../next-release/program.ts";
 
-onEveryDatabase("the schema of a next release", (database) => {
+onCampaignDatabases("the schema of a next release", (database) => {
   test("suits servers of both releases until it is finished", { timeout: 120_000 }, async () => {
     const on = ["--database", database().url];
     const serve = [...on, "--listen", "127.0.0.1:0"];

@@ -10,7 +10,7 @@ import type { Json } from "./contract.ts";
 import { freshName, freshUid, makeGroup, makeRepo } from "./fixtures.ts";
 import { connectGrpc } from "./grpc-client.ts";
 import { type CodeName, expectStatus, fieldsOf, type Status } from "./outcome.ts";
-import { onEveryServer, type Platform, protocols } from "./platform.ts";
+import { onCampaignServers, type Platform, protocols } from "./platform.ts";
 import { readRest } from "./rest-client.ts";
 
 interface RawAnswer {
@@ -65,7 +65,7 @@ function expectRaw({ status, headers, body }: RawAnswer, httpStatus: number, cod
   return parsed;
 }
 
-onEveryServer("routing", (platform) => {
+onCampaignServers("routing", (platform) => {
   test.each([
     "/nope/",
     "/nope",
@@ -173,7 +173,7 @@ function expectEmpty(answer: RawAnswer, status: number): void {
   expect([answer.status, answer.body.length]).toEqual([status, 0]);
 }
 
-onEveryServer("bodies", (platform) => {
+onCampaignServers("bodies", (platform) => {
   const post = (body: string | Buffer, headers: Record<string, string> = json) =>
     raw(platform(), "POST", `/registry/v2/repos/${platform().root}`, headers, body);
   const aRepo = () => JSON.stringify({ name: freshName() });
@@ -297,7 +297,7 @@ onEveryServer("bodies", (platform) => {
   });
 });
 
-onEveryServer("queries and paths", (platform) => {
+onCampaignServers("queries and paths", (platform) => {
   test.each([
     ["nope=1", "nope"],
     ["uidp.nope=1", "uidp.nope"],
@@ -354,7 +354,7 @@ onEveryServer("queries and paths", (platform) => {
   });
 });
 
-onEveryServer("headers", (platform) => {
+onCampaignServers("headers", (platform) => {
   test("a valid x-request-id is echoed, another is replaced", async () => {
     for (const [given, isEchoed] of [
       ["abc-123.X:y_z", true],
@@ -410,7 +410,7 @@ onEveryServer("headers", (platform) => {
   });
 });
 
-onEveryServer("JSON of answers", (platform) => {
+onCampaignServers("JSON of answers", (platform) => {
   test("defaults are shown, unset messages are not, times have three digits, counts are strings", async () => {
     const { uid } = await makeGroup(platform());
     const text = await (await platform().fetch(`/registry/v2/repos?uidp.children_of=${uid}`)).text();
@@ -428,7 +428,7 @@ onEveryServer("JSON of answers", (platform) => {
 });
 
 describe.each(["rest", "grpc", "connect"] as const)("deadlines over %s", (over) => {
-  onEveryServer("a deadline", (platform) => {
+  onCampaignServers("a deadline", (platform) => {
     test("that has passed is DEADLINE_EXCEEDED and leaves nothing", async () => {
       const name = freshName();
       const request = { parent: platform().root, repo: { name } };
@@ -449,14 +449,14 @@ describe.each(["rest", "grpc", "connect"] as const)("deadlines over %s", (over) 
   });
 });
 
-onEveryServer("malformed deadlines", (platform) => {
+onCampaignServers("malformed deadlines", (platform) => {
   test.each(["x", "-1", "1s", ""])("x-server-timeout: %j", async (value) => {
     const answer = await raw(platform(), "GET", "/registry/v2/repos", { "x-server-timeout": value });
     expectRaw(answer, 400, "INVALID_ARGUMENT", "registry");
   });
 });
 
-onEveryServer("oversized messages", (platform) => {
+onCampaignServers("oversized messages", (platform) => {
   test.each(["grpc", "connect", "grpc-web", "connect binary over HTTP/2"] as const)(
     "over %s are refused, and the connection goes on",
     async (over) => {
@@ -473,7 +473,7 @@ onEveryServer("oversized messages", (platform) => {
   );
 });
 
-onEveryServer("gRPC and Connect", (platform) => {
+onCampaignServers("gRPC and Connect", (platform) => {
   test.each(["grpc-web", "grpc-web over HTTP/2", "connect binary over HTTP/2", "connect GET"] as const)(
     "%s answers and refuses as the others do",
     async (over) => {
@@ -559,7 +559,7 @@ onEveryServer("gRPC and Connect", (platform) => {
   });
 });
 
-onEveryServer(
+onCampaignServers(
   "another service host",
   (platform) => {
     test("names domains and resource types", async () => {
@@ -582,7 +582,7 @@ onEveryServer(
   { serviceHost: "api.example.com" },
 );
 
-onEveryServer(
+onCampaignServers(
   "CORS",
   (platform) => {
     test("answers preflights of the origins it knows", async () => {

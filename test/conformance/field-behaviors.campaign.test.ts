@@ -17,7 +17,7 @@ import { camelCase, type Json, methods } from "./contract.ts";
 import { freshName, makeGroup, makeMember } from "./fixtures.ts";
 import { expectFixtures, methodFixtures, partOf } from "./method-fixtures.ts";
 import { fieldsOf } from "./outcome.ts";
-import { onEveryServer, type Platform } from "./platform.ts";
+import { onCampaignServers, type Platform } from "./platform.ts";
 
 /** A field, from the resource downwards. */
 type Path = readonly DescField[];
@@ -51,7 +51,7 @@ const completions: Record<string, Json> = { repo: { syncConfig: { source: "sourc
 /** What the methods are tried over: the transcoded one and the binary one. */
 const writtenOver = ["rest", "grpc"] as const;
 
-onEveryServer("field behavior", (platform) => {
+onCampaignServers("field behavior", (platform) => {
   test("the contract has fields to try it on", () => {
     expectFixtures([...writers.creates, ...writers.updates].map(({ name }) => name));
     expect(creates.length).toBeGreaterThan(8);

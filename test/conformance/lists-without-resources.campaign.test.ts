@@ -3,7 +3,7 @@ import { beforeAll, expect, test, vi } from "vitest";
 import { type Json, methods } from "./contract.ts";
 import { freshName, makeGroup, makeIdentity, makeRepo, makeRole, makeTag } from "./fixtures.ts";
 import { fieldsOf } from "./outcome.ts";
-import { onEveryServer, protocols } from "./platform.ts";
+import { onCampaignServers, protocols } from "./platform.ts";
 
 test("every list has the same parameters", () => {
   const lists = [...methods.values()].filter(({ name }) => name.startsWith("List") || name === "SearchNames");
@@ -90,7 +90,7 @@ interface Made {
   readonly identity: string;
 }
 
-onEveryServer("a list of what is not a resource", (platform) => {
+onCampaignServers("a list of what is not a resource", (platform) => {
   let made: Made;
 
   beforeAll(async () => {

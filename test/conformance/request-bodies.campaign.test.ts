@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { frame, settings, types } from "../../src/http/http2/frames.ts";
 import { HeaderReader } from "../../src/http/http2/hpack/hpack.ts";
 import { RawHttp2Client } from "../http/http2/raw-client.ts";
-import { type LiveServer, onEveryServer } from "./live-server.ts";
+import { type LiveServer, onCampaignServers } from "./live-server.ts";
 
 /** One byte more than is read of anybody. */
 const tooLong = 16 * 1024 + 1;
@@ -158,10 +158,14 @@ function suite(server: () => LiveServer): void {
   });
 }
 
-onEveryServer("bodies before the token is verified", {}, suite);
-onEveryServer("bodies before the token is verified, without the fast path", { fastPath: "off", http2: "node" }, suite);
+onCampaignServers("bodies before the token is verified", {}, suite);
+onCampaignServers(
+  "bodies before the token is verified, without the fast path",
+  { fastPath: "off", http2: "node" },
+  suite,
+);
 
-onEveryServer("bodies under way", { maxPendingBodyBytes: "8388608" }, (server) => {
+onCampaignServers("bodies under way", { maxPendingBodyBytes: "8388608" }, (server) => {
   /** Sends so much of a body by the administrator, and gives the connection and what came of it. */
   async function hold(bytes: number) {
     const { baseUrl, root, admin } = server();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { runPlatform, startCommand, temporaryFolder } from "../cli/platform-process.ts";
-import { onEveryDatabase, type TestDatabase } from "../databases/databases.ts";
+import { onCampaignDatabases, type TestDatabase } from "../databases/databases.ts";
 import { freePort } from "../free-port.ts";
 import { nextRelease } from "../next-release/program.ts";
 
@@ -21,7 +21,7 @@ async function hold(database: TestDatabase): Promise<{ env: Record<string, strin
   return { env: {}, release: () => client.end() };
 }
 
-onEveryDatabase("a start that migrates", (database) => {
+onCampaignDatabases("a start that migrates", (database) => {
   test("answers probes with its progress, and can be killed", { timeout: 120_000 }, async () => {
     const on = ["--database", database().url];
     expect((await runPlatform(["init", ...on])).code).toBe(0);
