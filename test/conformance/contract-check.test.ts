@@ -204,7 +204,7 @@ onOneServer("a check of a part", (platform) => {
     [["--only", "lists/skp"], "error: --only: there is no rule or method lists/skp; did you mean lists/skip?\n"],
     [["--skip", "list"], "error: --skip: there is no rule or method list; did you mean lists?\n"],
     [["--protocols", "gprc"], "error: --protocols: there is no gprc; did you mean grpc?"],
-    [["--baseline", "/nonexistent"], "error: --baseline: /nonexistent: ENOENT"],
+    [["--baseline", "/nonexistent"], "error: --baseline: cannot read /nonexistent: ENOENT"],
   ])("%j is refused", async (args, message) => {
     const { code, stderr } = await check(platform(), platform().baseUrl, ...args);
     expect(code).toBe(2);
