@@ -17,7 +17,7 @@ import { createBinaryWriter } from "../codec/index.ts";
 import { invalid } from "../errors.ts";
 import { type Condition, columnValue, type Row, type ScalarValue, type Selection } from "../store/index.ts";
 import { databaseOf, environmentOf } from "./call-environment.ts";
-import type { Filter, Resource } from "./declaration.ts";
+import type { Resource } from "./declaration.ts";
 import { selectionOf } from "./hierarchy-filter.ts";
 import { canonicalOrder, type OrderColumn, parseOrderBy } from "./order-by.ts";
 import { messagePageLength, pageLength, rowBytes } from "./page-bytes.ts";
@@ -152,7 +152,7 @@ function listPage(
 ): Awaitable<Page> {
   const session = databaseOf(context);
   const { query, order, after, pageSize, tokenAfter } = openList(resource, request, context);
-  const selection = selectRows(resource, query, context, scopes);
+  const selection = selectRows(resource, query, scopes);
   const found = session.list(resource.table, {
     ...selection,
     orderBy: order,
@@ -190,21 +190,11 @@ function withEnvelope(message: Message, { nextPageToken, totalCount, skipped }: 
   return response;
 }
 
-function selectRows(
-  resource: Resource,
-  query: ListRequest,
-  context: HandlerContext,
-  scopes: readonly string[],
-): Selection {
-  const { filters, publicUids = [] } = resource.declaration;
-  const { input } = context.method;
-  const given = query as unknown as Record<string, NonNullable<unknown>>;
+function selectRows(resource: Resource, query: ListRequest, scopes: readonly string[]): Selection {
+  const { publicUids = [] } = resource.declaration;
   const where: Condition[] = [];
-  for (const [name, filter] of Object.entries(filters as Record<string, Filter<unknown>>)) {
-    const field = input.field[name];
-    if (field === undefined) throw new Error(`${input.typeName} has no field ${name}`);
-    if (isFieldSet(query, field)) where.push(...filter(given[name]!, query));
-  }
+  for (const { field, conditionsOf } of resource.filters)
+    if (isFieldSet(query, field)) where.push(...conditionsOf(query));
   const selection = selectionOf(scopes, publicUids, query.uidp);
   return where.length === 0 ? selection : { ...selection, where };
 }

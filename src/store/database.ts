@@ -1,5 +1,6 @@
 /** Opens a database by its URL. It is read at any time and written in transactions. */
 import type { Engine, PostgresPoolOptions, TransactionBody, TransactOptions } from "./engines/engine.ts";
+import { indexesOf, type TableIndex } from "./lists/indexes.ts";
 import { tablesOf } from "./lists/table.ts";
 import { type CounterFault, correctCounters, findCounterFaults } from "./logs/counter-check.ts";
 import { type Counters, counterStatements } from "./logs/counters.ts";
@@ -91,6 +92,8 @@ export interface Database {
   findDamage(): Promise<readonly string[] | undefined>;
   /** The columns of every table, by its name. On PostgreSQL those of the current schema. */
   columns(): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
+  /** The indexes that the migrations of this program make, those of two phases too. */
+  indexes(): readonly TableIndex[];
   /**
    * Checks within `timeoutMs` that the database can be used. One check at a time. Errors: UnavailableError,
    * RefusedError.
@@ -237,6 +240,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     },
     findDamage: async () => engine.findDamage?.(),
     columns: () => columnsOfTables(engine),
+    indexes: () => indexesOf(dialect),
     check: (timeoutMs) => engine.check(timeoutMs),
     close: () => {
       closing ??= finished().then(() => engine.close());

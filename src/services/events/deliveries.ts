@@ -132,7 +132,7 @@ export function deliveriesService(
 }
 
 const byEventTime = {
-  sortNames: { event_time: "event_time", eventTime: "event_time" },
+  sortNames: { event_time: "event_time" },
   defaultOrder: [{ column: "event_time", descending: true }],
 };
 const byType = { sortNames: { type: "type" }, defaultOrder: [{ column: "type", descending: false }] };

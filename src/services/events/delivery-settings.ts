@@ -11,10 +11,7 @@ import {
   type RotateSigningSecretRequest,
   type UpdateDeliverySettingsRequest,
 } from "../../../gen/platform/delivery/v1/deliveries_pb.ts";
-import {
-  ListSubscriptionsRequestSchema,
-  type SubscriptionSchema,
-} from "../../../gen/platform/events/v2/subscriptions_pb.ts";
+import type { SubscriptionSchema } from "../../../gen/platform/events/v2/subscriptions_pb.ts";
 import {
   contentOf,
   databaseOf,
@@ -36,12 +33,10 @@ import { createSigningSecret, openSigningSecrets, sealSigningSecrets } from "./s
 export function defineDeliverySettings(groups: Resource, subscriptions: Resource) {
   return defineResource({
     schema: DeliverySettingsSchema,
-    list: ListSubscriptionsRequestSchema,
     parent: groups,
     onParentDelete: "cascade",
     partOf: subscriptions,
     columns: {},
-    filters: {},
   });
 }
 

@@ -45,13 +45,11 @@ export function defineRepos(groups: Resource) {
 export function defineReadmes(groups: Resource, repos: Resource) {
   return defineResource({
     schema: RepoReadmeSchema,
-    list: ListReposRequestSchema,
     parent: groups,
     onParentDelete: "cascade",
     partOf: repos,
     byteQuota: "readmeBytes",
     columns: {},
-    filters: { name: () => [] },
   });
 }
 

@@ -1,5 +1,5 @@
 /** Tags: names for digests in a repo. Creating a tag that exists moves it. */
-import { create } from "@bufbuild/protobuf";
+import { create, type Message } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { RepoSchema } from "../../../gen/platform/registry/v2/repos_pb.ts";
@@ -15,6 +15,7 @@ import {
   databaseOf,
   defineResource,
   equalTo,
+  type Filter,
   implement,
   insertResource,
   type MountedService,
@@ -38,7 +39,7 @@ function familiesOf(name: string): string {
     .join(" ");
 }
 
-function outside(family: keyof typeof families) {
+function outside(family: keyof typeof families): Filter<boolean, Message, "family"> {
   return () => [{ column: "family", notIn: familySets.filter((set) => set.includes(family)) }];
 }
 
