@@ -45,7 +45,18 @@ export {
   createJsonFieldWriter,
   createJsonWriter,
 } from "./json/writer.ts";
-export { getField, hasCustomJson, type Local, setField, setOwn, wrapperValue } from "./message-fields.ts";
+export {
+  getField,
+  getList,
+  hasCustomJson,
+  type Local,
+  type LocalMessage,
+  localOf,
+  newMessage,
+  setField,
+  setOwn,
+  wrapperValue,
+} from "./message-fields.ts";
 export { MessageParts } from "./message-parts.ts";
 export { asciiOf, JsonBytes } from "./stored/json-buffer.ts";
 export {

@@ -2,7 +2,7 @@
  * How protobuf-es holds field values in a message object: members of a oneof sit under the oneof's name, a singular
  * wrapper outside a oneof is its bare value, a Struct is a plain JSON object.
  */
-import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 
 /** The properties of a message object, by local name. */
@@ -14,14 +14,17 @@ export interface LocalOneof {
   readonly value?: unknown;
 }
 
-/** The properties of a message. */
-export function localOf(message: Message): Local {
-  return message as Message & Local;
+/** A message whose fields are read and written by their local names. */
+export type LocalMessage = Message & Local;
+
+/** A message by its local names. */
+export function localOf(message: Message): LocalMessage {
+  return message as LocalMessage;
 }
 
-/** The message that has these properties. */
-export function messageOf(local: Local): Message {
-  return local as Message & Local;
+/** A new message in which no field is set. */
+export function newMessage(desc: DescMessage): LocalMessage {
+  return localOf(create(desc));
 }
 
 /** Sets a field to a value in its local form. A member of a oneof replaces the member that was set. */
@@ -39,6 +42,12 @@ export function getField(message: Message | Local, field: DescField): unknown {
     return oneof.case === field.localName ? oneof.value : undefined;
   }
   return Object.hasOwn(local, field.localName) ? local[field.localName] : undefined;
+}
+
+/** The items of a repeated field, to be added to. */
+export function getList(message: Message | Local, { localName }: DescField): unknown[] {
+  const { [localName]: items } = message as Readonly<Record<string, unknown[]>>;
+  return items!;
 }
 
 /** Whether a field may be unset, which is not the same as holding its zero value. */

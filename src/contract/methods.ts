@@ -6,6 +6,7 @@ import { http } from "../../gen/google/api/annotations_pb.ts";
 import { resource_reference } from "../../gen/google/api/resource_pb.ts";
 import { Event_Audience, events, iam, iam_scope } from "../../gen/platform/annotations/annotations_pb.ts";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
+import { localOf } from "../codec/index.ts";
 import { type StandardMethod, standardMethodOf } from "../standard-method.ts";
 import { readResource } from "./resources.ts";
 
@@ -166,5 +167,5 @@ function readScope(field: DescField): Omit<Scope, "mayBePlatform"> {
 }
 
 function read(message: Message, localName: string): unknown {
-  return (message as unknown as Record<string, unknown>)[localName];
+  return localOf(message)[localName];
 }

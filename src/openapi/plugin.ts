@@ -100,13 +100,13 @@ export function formatDocument(document: Document, format: "json" | "yaml"): str
 }
 
 function parseParameters(given: { key: string; value: string }[]): PluginParameters {
-  const parameters: Record<string, string> = { ...defaults };
+  const parameters: PluginParameters = { ...defaults };
   for (const { key, value } of given) {
     if (!Object.hasOwn(defaults, key))
       throw new Error(`unknown option ${key}; known: ${Object.keys(defaults).join(", ")}`);
     if (choices[key]?.includes(value) === false)
       throw new Error(`${key} must be one of ${choices[key].join(", ")}, not ${value}`);
-    parameters[key] = value;
+    Object.assign(parameters, { [key]: value });
   }
-  return parameters as unknown as PluginParameters;
+  return parameters;
 }

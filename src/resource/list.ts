@@ -7,7 +7,7 @@
  * token, and those that it repeats must be equal.
  */
 import { createHash } from "node:crypto";
-import { type DescMessage, equals, fromBinary, isFieldSet, type Message, type MessageShape } from "@bufbuild/protobuf";
+import { type DescMessage, fromBinary, isFieldSet, type Message } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { UidpFilter } from "../../gen/platform/common/uidp_filter_pb.ts";
@@ -18,6 +18,7 @@ import { invalid } from "../errors.ts";
 import { type Condition, columnValue, type Row, type ScalarValue, type Selection } from "../store/index.ts";
 import { databaseOf, environmentOf } from "./call-environment.ts";
 import type { Resource } from "./declaration.ts";
+import { sameValue } from "./field-mask.ts";
 import { selectionOf } from "./hierarchy-filter.ts";
 import { canonicalOrder, type OrderColumn, parseOrderBy } from "./order-by.ts";
 import { messagePageLength, pageLength, rowBytes } from "./page-bytes.ts";
@@ -242,12 +243,7 @@ function agrees(given: ReflectMessage, continued: ReflectMessage): boolean {
     if (field.fieldKind === "message" && !field.message.typeName.startsWith("google.protobuf.")) {
       return agrees(given.get(field) as ReflectMessage, continued.get(field) as ReflectMessage);
     }
-    const only = (message: ReflectMessage) => {
-      const copy = reflect(message.desc);
-      copy.set(field, message.get(field));
-      return copy.message;
-    };
-    return equals(given.desc, only(given) as MessageShape<DescMessage>, only(continued) as MessageShape<DescMessage>);
+    return sameValue(field, given, continued);
   });
 }
 

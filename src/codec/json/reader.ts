@@ -14,10 +14,27 @@ import {
   ScalarType,
   toBinary,
 } from "@bufbuild/protobuf";
-import { type Any, AnySchema, ListValueSchema, StructSchema, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import {
+  type Any,
+  AnySchema,
+  type ListValue,
+  ListValueSchema,
+  type Struct,
+  StructSchema,
+  type Value,
+  ValueSchema,
+} from "@bufbuild/protobuf/wkt";
 import { counted, shorten } from "../../violations.ts";
 import { zeroMessage } from "../compile/compile-function.ts";
-import { hasCustomJson, isBareStruct, type Local, type LocalOneof, setField, setOwn } from "../message-fields.ts";
+import {
+  getList,
+  hasCustomJson,
+  isBareStruct,
+  type Local,
+  type LocalOneof,
+  setField,
+  setOwn,
+} from "../message-fields.ts";
 import { fieldLimits, limitSource } from "./field-limits.ts";
 import { type JsonMembers, type JsonNode, JsonNumber } from "./parser.ts";
 import { type Leaf, leafOf, scalarLeaf, wellKnownLeaf } from "./scalar-reader.ts";
@@ -177,7 +194,7 @@ function listReader(field: DescField, read: Read): ReadField {
       violations.add(`must have at most ${counted(maxSize, "item")}`);
       return;
     }
-    const items = message[field.localName] as unknown[];
+    const items = getList(message, field);
     for (const [index, item] of json.entries()) {
       if (violations.isFull) break;
       violations.enterItem(index);
@@ -308,14 +325,14 @@ function readNumber(json: JsonNumber, violations: Violations): number | undefine
   return Number.isFinite(number) ? number : violations.add("must be a number of double precision");
 }
 
-function readStruct(json: JsonNode, violations: Violations): Message | undefined {
+function readStruct(json: JsonNode, violations: Violations): Struct | undefined {
   if (!(json instanceof Map)) return violations.add("must be an object");
   const struct = create(StructSchema);
   for (const [key, item] of json) setOwn(struct.fields, key, readValue(item, violations));
   return struct;
 }
 
-function readListValue(json: JsonNode, violations: Violations): Message | undefined {
+function readListValue(json: JsonNode, violations: Violations): ListValue | undefined {
   if (!Array.isArray(json)) return violations.add("must be an array");
   return create(ListValueSchema, { values: json.map((item) => readValue(item, violations)) });
 }
@@ -336,6 +353,6 @@ function kindOf(json: JsonNode, violations: Violations): Value["kind"] {
   if (json === null) return { case: "nullValue", value: 0 };
   if (json instanceof JsonNumber) return { case: "numberValue", value: readNumber(json, violations) ?? 0 };
   return Array.isArray(json)
-    ? { case: "listValue", value: readListValue(json, violations) as never }
-    : { case: "structValue", value: readStruct(json, violations) as never };
+    ? { case: "listValue", value: readListValue(json, violations)! }
+    : { case: "structValue", value: readStruct(json, violations)! };
 }
