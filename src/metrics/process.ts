@@ -1,12 +1,6 @@
 /** What Node and the system say about a process. */
 import { readdir } from "node:fs/promises";
-import {
-  constants,
-  monitorEventLoopDelay,
-  type PerformanceEntry,
-  PerformanceObserver,
-  performance,
-} from "node:perf_hooks";
+import { constants, monitorEventLoopDelay, PerformanceObserver, performance } from "node:perf_hooks";
 import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import { Histogram } from "../histogram/index.ts";
 import { lostLogLines } from "../log-output.ts";
@@ -31,7 +25,8 @@ const kinds = new Map([
 ]);
 
 /** An entry of a garbage collection. Node's types do not have its detail. */
-interface PerformanceNodeEntry extends PerformanceEntry {
+interface PerformanceNodeEntry {
+  readonly duration: number;
   readonly detail: { readonly kind: number };
 }
 
@@ -148,7 +143,7 @@ export function addProcessMetrics(metrics: Metrics): () => void {
 /** Observes collections of one second in ten, the first now. Returns what ends that. */
 function sampleCollections(record: (kind: string, ms: number) => void): () => void {
   const observer = new PerformanceObserver((list) => {
-    for (const { duration, detail } of list.getEntries() as readonly PerformanceNodeEntry[]) {
+    for (const { duration, detail } of list.getEntries() as unknown as readonly PerformanceNodeEntry[]) {
       const kind = kinds.get(detail.kind);
       if (kind !== undefined) record(kind, duration);
     }
