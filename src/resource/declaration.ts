@@ -97,6 +97,8 @@ interface Declaration<R extends DescMessage, C extends string> {
   readonly quota?: string;
   /** The quota of an organisation that counts its bytes. */
   readonly byteQuota?: string;
+  /** Whether it is merged of what feeds import, which belongs to nobody. */
+  readonly hasFeeds?: boolean;
   /** Whether authentication or authorization reads it: a change invalidates what they have cached. */
   readonly invalidatesAuthCache?: boolean;
   /** The uids that every authenticated caller may read and list. */
@@ -128,6 +130,8 @@ export interface Resource<R extends DescMessage = DescMessage, L extends DescMes
   readonly declaration: ResourceDeclaration<R, L>;
   readonly contract: ResourceContract;
   readonly table: TableSpec;
+  /** Whether each row belongs to one organisation. */
+  readonly isOfTenant: boolean;
   readonly filters: readonly ListFilter[];
   /** The names of proto files. */
   readonly sortNames: Readonly<Record<string, string>>;
@@ -167,6 +171,7 @@ export function defineResource<R extends DescMessage, L extends DescMessage, C e
       isWatched: declaration.invalidatesAuthCache ?? false,
       ...quotasOf(declaration, contract),
     },
+    isOfTenant: isBelowGroup(declaration) && declaration.hasFeeds !== true,
     filters: filtersOf(declaration),
     sortNames: { ...("name" in columns && { name: "name" }), ...declaration.sortNames, ...commonSortNames },
     defaultOrder: declaration.defaultOrder ?? [{ column: "uid", descending: false }],
@@ -192,7 +197,8 @@ function quotasOf(
   return { ...(quota !== undefined && { quota }), ...(byteQuota !== undefined && { byteQuota }) };
 }
 
-/** Whether rows are below what nests in itself, as groups do, at any depth. */
-function isBelowGroup({ parent, nestsInItself }: Parent): boolean {
-  return nestsInItself === true || (parent !== undefined && isBelowGroup(parent.declaration));
+/** Whether rows are below what nests in itself, as groups do, or a part of it, at any depth. */
+function isBelowGroup({ parent, partOf, nestsInItself }: Parent & { readonly partOf?: Resource }): boolean {
+  const owner = parent ?? partOf;
+  return nestsInItself === true || (owner !== undefined && isBelowGroup(owner.declaration));
 }

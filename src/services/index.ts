@@ -39,6 +39,7 @@ import { defineReadmes, defineRepos, reposService } from "./registry/repos.ts";
 import { defineTags, tagsService } from "./registry/tags.ts";
 import { type SealedKind, sealedClientSecrets, sealedSigningSecrets } from "./sealed.ts";
 import { searchService } from "./search/names.ts";
+import { tenantTablesOf } from "./tenant-tables.ts";
 import { advisoriesOfV1, createServicesOfV1, groupsOfV1, registryOfV1, vulnerabilitiesOfV1 } from "./v1/index.ts";
 import { advisoriesService, defineAdvisories } from "./vulnerabilities/advisories.ts";
 import { advisoryEditor } from "./vulnerabilities/edit-advisories.ts";
@@ -222,10 +223,15 @@ export const notServed: ReadonlyMap<string, string> = new Map();
  */
 export const administratorOnly: ReadonlyMap<string, string> = new Map();
 
-/** The descriptors of {@link createServices}, for listings. */
-export const contractServices: readonly DescService[] = createServices({
+const listed = createServices({
   openRootGroups: false,
   termsDocuments: undefined,
   allowLoopbackSinks: false,
   v1MaxListItems: 0,
-}).map(({ service }) => service);
+});
+
+/** The descriptors of {@link createServices}, for listings. */
+export const contractServices: readonly DescService[] = listed.map(({ service }) => service);
+
+/** The tables whose rows belong to one organisation each. */
+export const tenantTables: readonly string[] = tenantTablesOf(listed.flatMap(({ resources }) => resources));

@@ -57,11 +57,12 @@ export interface Database {
    */
   migrate(onMigrated?: OnMigrated, options?: MigrateOptions): Promise<number>;
   /**
-   * Distributes the tables of tenants among the workers of a Citus cluster, and returns how many were not. To be called
-   * after `migrate`, by a process that then closes the database: others must be started again. Errors: RefusedError
-   * where there is no Citus.
+   * Distributes the tables of tenants among the workers of a Citus cluster, next to the first of them, and returns how
+   * many were not. A table with a key that is unique among all tenants, which no shard could check, stays where it is.
+   * To be called after `migrate`, by a process that then closes the database: others must be started again. Errors:
+   * RefusedError where there is no Citus.
    */
-  distribute(): Promise<number>;
+  distribute(tables: readonly string[]): Promise<number>;
   /**
    * Returns the missing migrations, in order. Errors: RefusedError when a newer program has made a schema on which this
    * one cannot work. From then on transactions are refused, until this finds otherwise.
@@ -208,9 +209,12 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     },
     queue: (name) => createQueue({ ...engine, autocommit: (body) => tracked(() => engine.autocommit(body)) }, name),
     migrate: (onMigrated, options) => migrate(engine, onMigrated, options),
-    distribute: async () => {
+    distribute: async (tables) => {
       if (engine.distribute === undefined) throw new RefusedError("only PostgreSQL with Citus distributes tables");
-      return engine.distribute();
+      const unique = indexesOf(dialect).filter(({ isUnique }) => isUnique);
+      const isShared = (name: string) =>
+        unique.some(({ table, columns }) => table === name && !columns.includes("parent") && !columns.includes("uid"));
+      return engine.distribute(tables.filter((table) => !isShared(table)));
     },
     async pendingMigrations() {
       try {

@@ -72,6 +72,7 @@ export function defineAdvisories(groups: Resource, severitiesOf: SeveritySource)
           ? [{ column: "terms", hasAny: [] }]
           : [{ column: "search", contains: searchable(text) }],
     },
+    hasFeeds: true,
     sortNames: { advisory_id: "advisory_id", artifact_name: "artifact_name" },
     async hydrate(advisories, _rows, session) {
       const severities = await severitiesOf(
