@@ -4,6 +4,7 @@
 import type { Role } from "../../gen/platform/iam/v2/roles_pb.ts";
 import { capabilityList } from "../auth/index.ts";
 import type { Contract } from "../contract/index.ts";
+import { IncompleteError } from "../incomplete-error.ts";
 import type { MountedService } from "../resource/index.ts";
 import { columnsOf, type TableIndex } from "../store/index.ts";
 
@@ -24,7 +25,7 @@ export interface StartupFacts {
   readonly indexes: readonly TableIndex[];
 }
 
-/** Checks that nothing was forgotten. Errors: one plain Error that lists whatever was. */
+/** Checks that nothing was forgotten. Errors: IncompleteError with whatever was. */
 export function checkStartup(facts: StartupFacts): void {
   const faults = [
     ...unservedServices(facts),
@@ -32,7 +33,7 @@ export function checkStartup(facts: StartupFacts): void {
     ...missingIndexes(facts),
     ...uncallableMethods(facts),
   ];
-  if (faults.length > 0) throw new Error(`the server is incomplete:\n  ${faults.join("\n  ")}`);
+  if (faults.length > 0) throw new IncompleteError("the server", faults);
 }
 
 function unservedServices({ services, generated, notServed }: StartupFacts): string[] {
