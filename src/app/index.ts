@@ -14,6 +14,7 @@
 export { listenerMetrics } from "./admin/listener-metrics.ts";
 export { type Check, failureOf } from "./admin/readiness.ts";
 export { openSupervisorAdmin, type ProcessState } from "./admin/workers.ts";
+export { IncompleteError } from "../contract/index.ts";
 export { listenFailure, StartFailure } from "./failure.ts";
 export {
   type Installation,

@@ -3,8 +3,7 @@
  */
 import type { Role } from "../../gen/platform/iam/v2/roles_pb.ts";
 import { capabilityList } from "../auth/index.ts";
-import type { Contract } from "../contract/index.ts";
-import { IncompleteError } from "../incomplete-error.ts";
+import { type Contract, IncompleteError } from "../contract/index.ts";
 import type { MountedService } from "../resource/index.ts";
 import { columnsOf, type TableIndex } from "../store/index.ts";
 

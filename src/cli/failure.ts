@@ -1,7 +1,6 @@
 /** Error messages of commands: one line, with the setting to change if there is one. */
-import { StartFailure } from "../app/index.ts";
+import { IncompleteError, StartFailure } from "../app/index.ts";
 import { CommandFailure } from "../command/index.ts";
-import { IncompleteError } from "../incomplete-error.ts";
 import { printable } from "../log-text.ts";
 import { ConflictError, DamagedError, RefusedError, UnavailableError } from "../store/index.ts";
 

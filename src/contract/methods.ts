@@ -7,8 +7,8 @@ import { resource_reference } from "../../gen/google/api/resource_pb.ts";
 import { Event_Audience, events, iam, iam_scope } from "../../gen/platform/annotations/annotations_pb.ts";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import { localOf } from "../codec/index.ts";
-import { IncompleteError } from "../incomplete-error.ts";
 import { type StandardMethod, standardMethodOf } from "../standard-method.ts";
+import { IncompleteError } from "./incomplete-error.ts";
 import { readResource } from "./resources.ts";
 
 /** Who may call a method. */
