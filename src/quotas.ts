@@ -1,15 +1,16 @@
 /** The quotas of an organisation, a root group and everything below it. */
+import { quotaKinds } from "../gen/quota-kinds.ts";
+
+/** That of a kind whose number nobody has set. */
+const otherQuota = 100_000;
 
 /** How many of a kind an organisation can have where the setting does not say it, by the name of the quota. */
 export const defaultQuotas: Readonly<Record<string, number>> = {
-  groups: 100_000,
+  ...Object.fromEntries(quotaKinds.map((kind) => [kind, otherQuota])),
   identities: 1_000_000,
   roles: 10_000,
   roleBindings: 1_000_000,
   identityProviders: 1_000,
-  externalGroupRoleMappings: 100_000,
-  groupInvites: 100_000,
-  accountAssociations: 100_000,
   termsAcceptances: 1_000_000,
   subscriptions: 10_000,
   repos: 10_000_000,
@@ -23,9 +24,6 @@ export const defaultQuotas: Readonly<Record<string, number>> = {
   scim_user_bytes: 10 * 2 ** 30,
   scim_group_bytes: 10 * 2 ** 30,
 };
-
-/** That of a kind which is not listed, such as one that was added to the contract. */
-const otherQuota = 100_000;
 
 /** Quotas by their names, as the setting gives them. Infinity is none. */
 export type Quotas = Readonly<Record<string, number>>;

@@ -11,6 +11,7 @@
  * No resource, no SQL and no HTTP mapping is described here.
  */
 
+export { IncompleteError } from "../contract/index.ts";
 export { listenerMetrics } from "./admin/listener-metrics.ts";
 export { type Check, failureOf } from "./admin/readiness.ts";
 export { openSupervisorAdmin, type ProcessState } from "./admin/workers.ts";

@@ -1,5 +1,13 @@
 /** What the OpenAPI documents of this API say beyond their descriptors. */
-import { type DescField, type DescMethod, type DescService, hasOption } from "@bufbuild/protobuf";
+import {
+  type DescField,
+  type DescMethod,
+  type DescService,
+  fromJson,
+  hasOption,
+  type JsonValue,
+  toJson,
+} from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { resource } from "../../gen/google/api/resource_pb.ts";
 import {
@@ -14,7 +22,7 @@ import {
 import { capabilityList } from "../auth/index.ts";
 import { storedFormat } from "../codec/index.ts";
 import { type MethodContract, readContract } from "../contract/index.ts";
-import { type CommentOf, createDocument, type Document, type MethodNotes } from "../openapi/index.ts";
+import { type CommentOf, createDocument, type Document, type Example, type MethodNotes } from "../openapi/index.ts";
 import examples from "./openapi-examples.json" with { type: "json" };
 import type { OpenApiVersion } from "./openapi-files.ts";
 
@@ -117,8 +125,22 @@ export function openApiDocument(
       })),
     },
     notesOf: (method) => notesOf(method, contract.of(method)),
-    examples: examples[version],
+    examples: wholeExamples(version, services),
   });
+}
+
+/** The examples, with the fields that every answer has and they leave out, such as new ones. */
+function wholeExamples(version: OpenApiVersion, services: readonly DescService[]): Record<string, Example> {
+  const methods = new Map(services.flatMap((service) => service.methods.map((method) => [method.name, method])));
+  return Object.fromEntries(
+    Object.entries<Example>(examples[version]).map(([id, { response = {}, ...example }]) => {
+      const { output } = methods.get(id)!;
+      return [
+        id,
+        { ...example, response: toJson(output, fromJson(output, response as JsonValue), { alwaysEmitImplicit: true }) },
+      ];
+    }),
+  );
 }
 
 /**

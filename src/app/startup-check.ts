@@ -3,9 +3,9 @@
  */
 import type { Role } from "../../gen/platform/iam/v2/roles_pb.ts";
 import { capabilityList } from "../auth/index.ts";
-import type { Contract } from "../contract/index.ts";
+import { type Contract, IncompleteError } from "../contract/index.ts";
 import type { MountedService } from "../resource/index.ts";
-import { columnsOf } from "../store/index.ts";
+import { columnsOf, type TableIndex } from "../store/index.ts";
 
 /** What is checked, against what. */
 export interface StartupFacts {
@@ -21,12 +21,18 @@ export interface StartupFacts {
   readonly administratorOnly: ReadonlyMap<string, string>;
   /** The columns of every table of the database, by its name. */
   readonly columns: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly indexes: readonly TableIndex[];
 }
 
-/** Checks that nothing was forgotten. Errors: one plain Error that lists whatever was. */
+/** Checks that nothing was forgotten. Errors: IncompleteError with whatever was. */
 export function checkStartup(facts: StartupFacts): void {
-  const faults = [...unservedServices(facts), ...missingColumns(facts), ...uncallableMethods(facts)];
-  if (faults.length > 0) throw new Error(`the server is incomplete:\n  ${faults.join("\n  ")}`);
+  const faults = [
+    ...unservedServices(facts),
+    ...missingColumns(facts),
+    ...missingIndexes(facts),
+    ...uncallableMethods(facts),
+  ];
+  if (faults.length > 0) throw new IncompleteError("the server", faults);
 }
 
 function unservedServices({ services, generated, notServed }: StartupFacts): string[] {
@@ -45,6 +51,31 @@ function missingColumns({ services, columns }: StartupFacts): string[] {
       const missing = columnsOf(table).filter((column) => !existing.has(column));
       return missing.map((column) => `the table ${table.name} has no column ${column} for ${kind}: add a migration`);
     });
+}
+
+function missingIndexes({ services, indexes }: StartupFacts): string[] {
+  return services
+    .flatMap(({ resources }) => resources)
+    .flatMap(({ contract: { kind }, table, declaration: { unique, list }, sortNames, defaultOrder }) => {
+      const own = indexes.filter((index) => index.table === table.name);
+      const isOrdered = (column: string) =>
+        column === "uid" ||
+        own.some(({ columns: [first, second] }) => first === column || (first === "parent" && second === column));
+      const ordered =
+        list === undefined ? [] : [...Object.values(sortNames), ...defaultOrder.map(({ column }) => column)];
+      const missing = [...new Set(ordered)].filter((column) => !isOrdered(column)).map((column) => `${column}, uid`);
+      const faults = missing.map((columns) => `index of ${columns}, by which ${kind} is sorted`);
+      if (unique !== undefined) {
+        const columns = ["parent", ...unique];
+        const isChecked = own.some((index) => index.isUnique && sameMembers(index.columns, columns));
+        if (!isChecked) faults.push(`unique index of ${columns.join(", ")}, which ${kind} declares as unique`);
+      }
+      return faults.map((fault) => `the table ${table.name} has no ${fault}: add a migration`);
+    });
+}
+
+function sameMembers(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((each) => others.includes(each));
 }
 
 function uncallableMethods({ contract, roles, administratorOnly }: StartupFacts): string[] {

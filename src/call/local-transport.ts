@@ -136,7 +136,7 @@ export function createLocalTransport(
     const chain = chainOf(init.method);
     const call = new LocalCall({ ...init, timeoutMs: limitOf(init.timeoutMs) });
     try {
-      return { call, response: await chain(call as unknown as CallRequest) };
+      return { call, response: await chain(requestOf(call)) };
     } catch (error) {
       call.end();
       throw error;
@@ -163,7 +163,7 @@ export function createLocalTransport(
         protocol,
       });
       const answer = tryChain(
-        () => chainOf(method)(call as unknown as CallRequest),
+        () => chainOf(method)(requestOf(call)),
         (response) => {
           const answer = answerOf(response as UnaryCallResponse);
           if (answer.message instanceof MessageParts) return inParts(call, answer, answer.message);
@@ -186,7 +186,7 @@ export function createLocalTransport(
         protocol,
       });
       try {
-        await compose(observers, () => Promise.reject(error))(call as unknown as CallRequest);
+        await compose(observers, () => Promise.reject(error))(requestOf(call));
       } finally {
         call.end();
       }
@@ -239,6 +239,11 @@ function invocation(method: DescMethod, implementation: Implementation): CallFn 
 
 function compose(interceptors: readonly CallInterceptor[], innermost: CallFn): CallFn {
   return interceptors.reduceRight((next, interceptor) => interceptor(next), innermost);
+}
+
+/** A call as interceptors take it: it has every property of the request of its kind of method. */
+function requestOf(call: LocalCall): CallRequest {
+  return call as unknown as CallRequest;
 }
 
 function callOf(request: CallRequest): LocalCall {

@@ -1,12 +1,12 @@
 /** Error messages of commands: one line, with the setting to change if there is one. */
-import { StartFailure } from "../app/index.ts";
+import { IncompleteError, StartFailure } from "../app/index.ts";
 import { CommandFailure } from "../command/index.ts";
 import { printable } from "../log-text.ts";
 import { ConflictError, DamagedError, RefusedError, UnavailableError } from "../store/index.ts";
 
 /** The line to print for an error. The line for a bug says so, and how to print its stack. */
 export function explain(error: unknown): string {
-  if (error instanceof CommandFailure) return error.message;
+  if (error instanceof CommandFailure || error instanceof IncompleteError) return error.message;
   return printable(
     explainKnown(error) ??
       `internal error: ${error instanceof Error ? error.message : String(error)} (--log-level debug prints its stack)`,

@@ -1,6 +1,6 @@
 /** `platform migrate`: applies pending migrations. `platform serve` does so where `--auto-migrate` lets it. */
 import { Command } from "commander";
-import { derivedChanges, refreshDerivedRows } from "../services/index.ts";
+import { derivedChanges, refreshDerivedRows, tenantTables } from "../services/index.ts";
 import type { Database } from "../store/index.ts";
 import { withAuditedDatabase, withDatabase } from "./database.ts";
 import { withSettings } from "./settings.ts";
@@ -27,7 +27,7 @@ export function makeCommand(): Command {
         const { length: left } = await database.unfinishedMigrations();
         if (left > 0)
           console.log(`${left} to finish: run \`platform migrate --finish\` when no older server is needed any more`);
-        if (citus) console.log(`${await database.distribute()} tables distributed`);
+        if (citus) console.log(`${await database.distribute(tenantTables)} tables distributed`);
       },
       { create: true },
     );

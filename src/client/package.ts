@@ -1,6 +1,6 @@
 /** What the package exports as `@platform-api/client`. */
 export { type CallOptions, Code } from "@connectrpc/connect";
-export * from "./contract.ts";
+export * from "../../gen/client.ts";
 export { PlatformError } from "./errors.ts";
 export type { List } from "./list.ts";
 export {

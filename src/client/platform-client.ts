@@ -9,7 +9,7 @@ import type {
   MessageShape,
 } from "@bufbuild/protobuf";
 import { type CallOptions, createClient, type Transport } from "@connectrpc/connect";
-import * as contract from "./contract.ts";
+import * as contract from "../../gen/client.ts";
 import { type List, listOf, type Page, type PageRequest } from "./list.ts";
 import { methodName } from "./method-name.ts";
 import { createPlatformTransport, type TransportOptions } from "./transport.ts";

@@ -38,7 +38,19 @@ export { addEnumNames, type Leaf, leafOf } from "./json/scalar-reader.ts";
 export { snakeCase } from "./json/text-forms.ts";
 export { Violations } from "./json/violations.ts";
 export { createJsonFieldWriter, createJsonWriter } from "./json/writer.ts";
-export { getField, hasCustomJson, hasPresence, type Local, setField, setOwn, wrapperValue } from "./message-fields.ts";
+export {
+  getField,
+  getList,
+  hasCustomJson,
+  hasPresence,
+  type Local,
+  type LocalMessage,
+  localOf,
+  newMessage,
+  setField,
+  setOwn,
+  wrapperValue,
+} from "./message-fields.ts";
 export { MessageParts } from "./message-parts.ts";
 export { asciiOf, JsonBytes } from "./stored/json-buffer.ts";
 export {

@@ -2,7 +2,7 @@
  * How protobuf-es holds field values in a message object: members of a oneof sit under the oneof's name, a singular
  * wrapper outside a oneof is its bare value, a Struct is a plain JSON object.
  */
-import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 
 /** The properties of a message object, by local name. */
@@ -14,19 +14,40 @@ export interface LocalOneof {
   readonly value?: unknown;
 }
 
+/** A message whose fields are read and written by their local names. */
+export type LocalMessage = Message & Local;
+
+/** A message by its local names. */
+export function localOf(message: Message): LocalMessage {
+  return message as LocalMessage;
+}
+
+/** A new message in which no field is set. */
+export function newMessage(desc: DescMessage): LocalMessage {
+  return localOf(create(desc));
+}
+
 /** Sets a field to a value in its local form. A member of a oneof replaces the member that was set. */
-export function setField(message: Local, field: DescField, value: unknown): void {
-  if (field.oneof !== undefined) message[field.oneof.localName] = { case: field.localName, value };
-  else message[field.localName] = value;
+export function setField(message: Message | Local, field: DescField, value: unknown): void {
+  const local = message as Local;
+  if (field.oneof !== undefined) local[field.oneof.localName] = { case: field.localName, value };
+  else local[field.localName] = value;
 }
 
 /** The local value of a field; undefined when it is unset and has presence. */
-export function getField(message: Local, field: DescField): unknown {
+export function getField(message: Message | Local, field: DescField): unknown {
+  const local = message as Local;
   if (field.oneof !== undefined) {
-    const oneof = message[field.oneof.localName] as LocalOneof;
+    const oneof = local[field.oneof.localName] as LocalOneof;
     return oneof.case === field.localName ? oneof.value : undefined;
   }
-  return Object.hasOwn(message, field.localName) ? message[field.localName] : undefined;
+  return Object.hasOwn(local, field.localName) ? local[field.localName] : undefined;
+}
+
+/** The items of a repeated field, to be added to. */
+export function getList(message: Message | Local, { localName }: DescField): unknown[] {
+  const { [localName]: items } = message as Readonly<Record<string, unknown[]>>;
+  return items!;
 }
 
 /** Whether a field may be unset, which is not the same as holding its zero value. */

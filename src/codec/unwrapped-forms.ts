@@ -11,11 +11,20 @@ import {
   type Value,
   ValueSchema,
 } from "@bufbuild/protobuf/wkt";
-import { isBareStruct, isUnwrapped, type Local, setOwn, wrapperValue } from "./message-fields.ts";
+import {
+  isBareStruct,
+  isUnwrapped,
+  type Local,
+  type LocalMessage,
+  localOf,
+  newMessage,
+  setOwn,
+  wrapperValue,
+} from "./message-fields.ts";
 
 /** Converts between a message and the value that is held instead of it. */
 interface LocalForm {
-  toMessage(local: unknown): Local;
+  toMessage(local: unknown): LocalMessage;
   toLocal(message: Local): unknown;
 }
 
@@ -29,14 +38,14 @@ export function localForm(field: DescField): LocalForm | undefined {
   const wrapper = field.message;
   const name = wrapperValue(wrapper)?.localName as string;
   return {
-    toMessage: (local) => Object.assign(create(wrapper) as unknown as Local, { [name]: local }),
+    toMessage: (local) => Object.assign(newMessage(wrapper), { [name]: local }),
     toLocal: (message) => message[name],
   };
 }
 
 const structForm: LocalForm = {
-  toMessage: (local) => structFrom(local as JsonObject) as unknown as Local,
-  toLocal: (message) => jsonOfStruct(message as unknown as Struct),
+  toMessage: (local) => localOf(structFrom(local as JsonObject)),
+  toLocal: (message) => jsonOfStruct(message as Local & Struct),
 };
 
 /** The message of a JSON object. */

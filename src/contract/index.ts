@@ -14,6 +14,7 @@
  *
  * Follows: AIP-130 (methods), AIP-203 (field behavior), AIP-4231 (resource names), protovalidate, google.api.http.
  */
+export { IncompleteError } from "./incomplete-error.ts";
 export {
   type Contract,
   type EventContract,

@@ -6,7 +6,9 @@ import { http } from "../../gen/google/api/annotations_pb.ts";
 import { resource_reference } from "../../gen/google/api/resource_pb.ts";
 import { Event_Audience, events, iam, iam_scope } from "../../gen/platform/annotations/annotations_pb.ts";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
+import { localOf } from "../codec/index.ts";
 import { type StandardMethod, standardMethodOf } from "../standard-method.ts";
+import { IncompleteError } from "./incomplete-error.ts";
 import { readResource } from "./resources.ts";
 
 /** Who may call a method. */
@@ -65,7 +67,7 @@ export interface Contract {
   readonly methods: readonly MethodContract[];
 }
 
-/** Reads the contract of services. Errors: one Error that lists every method with incomplete annotations. */
+/** Reads the contract of services. Errors: one IncompleteError that lists every method with incomplete annotations. */
 export function readContract(services: Iterable<DescService>): Contract {
   const faults: string[] = [];
   const methods = new Map<DescMethod, MethodContract>();
@@ -78,7 +80,7 @@ export function readContract(services: Iterable<DescService>): Contract {
       }
     }
   }
-  if (faults.length > 0) throw new Error(`the contract is incomplete:\n  ${faults.join("\n  ")}`);
+  if (faults.length > 0) throw new IncompleteError("the contract", faults);
   return {
     methods: [...methods.values()],
     of(method) {
@@ -166,7 +168,7 @@ function readScope(field: DescField): Omit<Scope, "mayBePlatform"> {
 }
 
 function read(message: Message, localName: string): unknown {
-  return (message as unknown as Record<string, unknown>)[localName];
+  return localOf(message)[localName];
 }
 
 /**

@@ -124,7 +124,7 @@ function formatDocument(document: Document, format: "json" | "yaml"): string {
 
 /** Reads `title=Library,format=yaml`. A `target`, which plugins for JavaScript take, is skipped. */
 function parseParameters(given: string): PluginParameters {
-  const parameters: Record<string, string> = { ...defaults };
+  const parameters: PluginParameters = { ...defaults };
   for (const parameter of given.split(",").filter((part) => part !== "")) {
     const [key, ...rest] = parameter.split("=");
     const value = rest.join("=");
@@ -133,7 +133,7 @@ function parseParameters(given: string): PluginParameters {
       throw new Error(`unknown option ${key}; known: ${Object.keys(defaults).join(", ")}`);
     if (choices[key!]?.includes(value) === false)
       throw new Error(`${key} must be one of ${choices[key!]!.join(", ")}, not ${value}`);
-    parameters[key!] = value;
+    Object.assign(parameters, { [key!]: value });
   }
-  return parameters as unknown as PluginParameters;
+  return parameters;
 }

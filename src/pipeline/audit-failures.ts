@@ -6,6 +6,7 @@ import type { Audit } from "../audit/index.ts";
 import { type AuditRecord, emptyRecord } from "../audit/index.ts";
 import { actorAt, knownAuthorityOf, knownCallerOf } from "../auth/index.ts";
 import { type CallInterceptor, clientAddressOf, onError } from "../call/index.ts";
+import { localOf } from "../codec/index.ts";
 import type { Contract, MethodContract } from "../contract/index.ts";
 import { isRateLimited, reasonOf } from "../errors.ts";
 import { isUid } from "../uid.ts";
@@ -71,7 +72,7 @@ export function neededBy(authorization: MethodContract["authorization"]): readon
 
 /** The first of these fields that is a string and not empty; "" if none is. */
 export function textOf(message: Message, ...names: readonly string[]): string {
-  const fields = message as unknown as Record<string, unknown>;
+  const fields = localOf(message);
   const values = names.map((name) => fields[name]);
   return values.find((value): value is string => typeof value === "string" && value !== "") ?? "";
 }

@@ -1,6 +1,7 @@
 /** Create (AIP-133). */
 import type { DescMessage, DescMethod, Message, MessageShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
+import { localOf } from "../codec/index.ts";
 import { keepDistinct } from "../contract/index.ts";
 import { newUid } from "../new-uid.ts";
 import type { Row } from "../store/index.ts";
@@ -67,7 +68,7 @@ export function bodyReader(resource: Resource, { input }: DescMethod): (request:
   const field = input.fields.find(({ message }) => message === resource.declaration.schema);
   if (field === undefined) throw new Error(`${input.typeName} does not hold a ${resource.contract.kind}`);
   const { localName } = field;
-  return (request) => (request as unknown as Record<string, Message | undefined>)[localName];
+  return (request) => localOf(request)[localName] as Message | undefined;
 }
 
 function insertContent(

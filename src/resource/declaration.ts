@@ -2,10 +2,10 @@
  * The declaration of a resource: its message, its indexed columns, its filters, and the rules that a descriptor cannot
  * express.
  */
-import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Grant } from "../auth/index.ts";
-import { snakeCase } from "../codec/index.ts";
+import { getField, snakeCase } from "../codec/index.ts";
 import { type ResourceContract, readResource } from "../contract/index.ts";
 import type { Quotas } from "../quotas.ts";
 import type { ColumnType, Condition, ReadSession, Row, TableSpec } from "../store/index.ts";
@@ -22,14 +22,20 @@ type IndexedColumn<M> =
   | { texts(message: M): readonly string[] }
   | { search(message: M): string };
 
+/** What rows can be compared and ordered by: the indexed columns, and base columns. */
+type Column<C extends string> = C | "parent" | (typeof commonSortNames)[keyof typeof commonSortNames];
+
 /**
- * Turns the value of a filter field into conditions, all of which must hold. `request` is for filters whose meaning
- * depends on another field.
+ * Turns the value of a filter field into conditions on columns, all of which must hold. `request` is for filters whose
+ * meaning depends on another field.
  */
-export type Filter<V, Q extends Message = Message> = (value: NonNullable<V>, request: Q) => readonly Condition[];
+export type Filter<V, Q extends Message = Message, C extends string = string> = (
+  value: NonNullable<V>,
+  request: Q,
+) => readonly Condition<C>[];
 
 /** The rows whose column equals the value. */
-export function equalTo(column: string): Filter<string | undefined> {
+export function equalTo<C extends string>(column: C): Filter<string | undefined, Message, C> {
   return (value) => [{ column, equals: value }];
 }
 
@@ -60,20 +66,30 @@ type Parent =
   | { readonly parent?: never; readonly nestsInItself: true; readonly onParentDelete: OnParentDelete }
   | { readonly parent?: never; readonly nestsInItself?: never; readonly onParentDelete?: never };
 
-/** A declaration; see docs/adding-a-resource.md. */
-type ResourceDeclaration<R extends DescMessage, L extends DescMessage> = Declaration<R, L> & Parent;
+/** How a resource is listed, or that no method lists it. */
+type Listing<L extends DescMessage, C extends string> =
+  | {
+      readonly list: L;
+      readonly filters: { readonly [F in FilterField<L>]: Filter<MessageShape<L>[F], MessageShape<L>, Column<C>> };
+      /** Names for `order_by` besides `uid`, the times and `name`, with the column of each, which has an index. */
+      readonly sortNames?: Readonly<Record<string, Column<C>>>;
+      /** The order of a list when its request names none; by uid when absent. */
+      readonly defaultOrder?: readonly OrderColumn<Column<C>>[];
+    }
+  | { readonly list?: never; readonly filters?: never; readonly sortNames?: never; readonly defaultOrder?: never };
 
-interface Declaration<R extends DescMessage, L extends DescMessage> {
+/** A declaration; see docs/adding-a-resource.md. `C` are the names of the indexed columns. */
+type ResourceDeclaration<R extends DescMessage, L extends DescMessage, C extends string = string> = Declaration<R, C> &
+  Listing<L, NoInfer<C>> &
+  Parent;
+
+interface Declaration<R extends DescMessage, C extends string> {
   readonly schema: R;
-  readonly list: L;
   /** The resource that it is a part of: a row has the uid of one of that resource's, and is deleted with it. */
   readonly partOf?: Resource;
-  readonly columns: Readonly<Record<string, IndexedColumn<MessageShape<R>>>>;
-  readonly filters: { readonly [F in FilterField<L>]: Filter<MessageShape<L>[F], MessageShape<L>> };
-  /** Names for `order_by` besides `uid`, the times and `name`, with the column of each. */
-  readonly sortNames?: Readonly<Record<string, string>>;
-  /** The columns whose values are unique together within a parent. */
-  readonly unique?: readonly string[];
+  readonly columns: Readonly<Record<C, IndexedColumn<MessageShape<R>>>>;
+  /** The columns whose values are unique together within a parent, which have a unique index. */
+  readonly unique?: readonly NoInfer<C>[];
   /**
    * The quota of an organisation that counts it. By default what is below a group, and not a part of something, has one
    * with the name of its plural: `repos`.
@@ -81,12 +97,12 @@ interface Declaration<R extends DescMessage, L extends DescMessage> {
   readonly quota?: string;
   /** The quota of an organisation that counts its bytes. */
   readonly byteQuota?: string;
+  /** Whether it is merged of what feeds import, which belongs to nobody. */
+  readonly hasFeeds?: boolean;
   /** Whether authentication or authorization reads it: a change invalidates what they have cached. */
   readonly invalidatesAuthCache?: boolean;
   /** The uids that every authenticated caller may read and list. */
   readonly publicUids?: readonly string[];
-  /** The order of a list when its request names none; by uid when absent. */
-  readonly defaultOrder?: readonly OrderColumn[];
   /** Checks rules about several fields or rows. Runs in the transaction, after the value rules. */
   check?(change: Change<MessageShape<R>>, context: HandlerContext): Promise<void> | void;
   /** Checks rules about the rows that are left, after this one has been removed in the transaction. */
@@ -114,8 +130,19 @@ export interface Resource<R extends DescMessage = DescMessage, L extends DescMes
   readonly declaration: ResourceDeclaration<R, L>;
   readonly contract: ResourceContract;
   readonly table: TableSpec;
+  /** Whether each row belongs to one organisation. */
+  readonly isOfTenant: boolean;
+  readonly filters: readonly ListFilter[];
+  /** The names of proto files. */
   readonly sortNames: Readonly<Record<string, string>>;
   readonly defaultOrder: readonly OrderColumn[];
+}
+
+/** A filter of a list. */
+export interface ListFilter {
+  readonly field: DescField;
+  /** The conditions of a request that has set the field. */
+  conditionsOf(request: Message): readonly Condition[];
 }
 
 /** A change that a call or an import has made to a row. */
@@ -128,12 +155,12 @@ export interface RowChange {
 }
 
 /** Declares a resource. Errors: a plain Error when its message is not annotated as a resource. */
-export function defineResource<R extends DescMessage, L extends DescMessage>(
-  declaration: ResourceDeclaration<R, L>,
+export function defineResource<R extends DescMessage, L extends DescMessage, C extends string>(
+  declaration: ResourceDeclaration<R, L, C>,
 ): Resource<R, L> {
   const contract = readResource(declaration.schema);
   const columns = Object.fromEntries(
-    Object.entries(declaration.columns).map(([name, column]) => [name, Object.keys(column)[0] as ColumnType]),
+    Object.entries<object>(declaration.columns).map(([name, column]) => [name, Object.keys(column)[0] as ColumnType]),
   );
   return {
     declaration,
@@ -144,9 +171,20 @@ export function defineResource<R extends DescMessage, L extends DescMessage>(
       isWatched: declaration.invalidatesAuthCache ?? false,
       ...quotasOf(declaration, contract),
     },
+    isOfTenant: isBelowGroup(declaration) && declaration.hasFeeds !== true,
+    filters: filtersOf(declaration),
     sortNames: { ...("name" in columns && { name: "name" }), ...declaration.sortNames, ...commonSortNames },
     defaultOrder: declaration.defaultOrder ?? [{ column: "uid", descending: false }],
   };
+}
+
+/** The filters of a declaration, whose types fit the message of its list requests. */
+function filtersOf<L extends DescMessage>({ list, filters }: Listing<L, string>): ListFilter[] {
+  return Object.entries((filters ?? {}) as Readonly<Record<string, Filter<unknown>>>).map(([name, filter]) => {
+    const field = list?.field[name];
+    if (field === undefined) throw new Error(`${list?.typeName} has no field ${name}`);
+    return { field, conditionsOf: (request) => filter(getField(request, field)!, request) };
+  });
 }
 
 /** The quotas of a table. */
@@ -159,7 +197,8 @@ function quotasOf(
   return { ...(quota !== undefined && { quota }), ...(byteQuota !== undefined && { byteQuota }) };
 }
 
-/** Whether rows are below what nests in itself, as groups do, at any depth. */
-function isBelowGroup({ parent, nestsInItself }: Parent): boolean {
-  return nestsInItself === true || (parent !== undefined && isBelowGroup(parent.declaration));
+/** Whether rows are below what nests in itself, as groups do, or a part of it, at any depth. */
+function isBelowGroup({ parent, partOf, nestsInItself }: Parent & { readonly partOf?: Resource }): boolean {
+  const owner = parent ?? partOf;
+  return nestsInItself === true || (owner !== undefined && isBelowGroup(owner.declaration));
 }

@@ -138,10 +138,10 @@ function enforce(
   for (const field of after.fields) {
     const had = before?.isSet(field) ? before.get(field) : undefined;
     if (outputOnly.has(field)) {
-      if (had !== undefined) after.set(field, had as never);
+      if (had !== undefined) after.set(field, had);
       else if (after.isSet(field)) after.clear(field);
     } else if (immutable.has(field) && had !== undefined) {
-      if (!after.isSet(field)) after.set(field, had as never);
+      if (!after.isSet(field)) after.set(field, had);
       else if (!sameValue(field, before as ReflectMessage, after)) {
         const path = prefix + field.name;
         violations.push({ field: path, description: `${path} cannot change` });
@@ -157,11 +157,12 @@ function enforce(
   }
 }
 
-function sameValue(field: DescField, a: ReflectMessage, b: ReflectMessage): boolean {
-  const only = (message: ReflectMessage) => {
+/** Whether a field has the same value in two messages of a type. */
+export function sameValue(field: DescField, a: ReflectMessage, b: ReflectMessage): boolean {
+  const only = (message: ReflectMessage): Message => {
     const copy = reflect(message.desc);
     copy.set(field, message.get(field));
     return copy.message;
   };
-  return equals(a.desc, only(a) as never, only(b) as never);
+  return equals(a.desc, only(a), only(b));
 }

@@ -15,15 +15,17 @@ export interface MountedService {
 
 /**
  * Implements a service by the standard methods of its resources and by custom handlers, which win over standard ones.
- * Errors: a plain Error naming the methods that have neither, or a resource that is created below a parent and
- * declares none.
+ * Errors: a plain Error naming the methods that have neither, or a resource whose declaration does not fit the methods.
  */
 export function implement<S extends DescService>(
   service: S,
   resources: readonly Resource[],
   custom: Partial<ServiceImpl<S>> = {},
 ): MountedService {
-  for (const resource of resources) requireParent(service, resource);
+  for (const resource of resources) {
+    requireParent(service, resource);
+    requireList(service, resource);
+  }
   const standard = resources.map((resource) => standardMethods(service, resource));
   const methods: Handlers = Object.assign({}, ...standard, custom);
   const missing = service.methods.filter((method) => methods[method.localName] === undefined);
@@ -44,6 +46,21 @@ function requireParent(service: DescService, { contract, declaration }: Resource
     return standard?.verb === "Create" && standard.kind === contract.kind && "parent" in method.input.field;
   });
   if (isBelow) throw new Error(`${contract.kind} is created below a parent, which its declaration does not name`);
+}
+
+/** Errors: a plain Error when the declaration names another list request than the List method takes. */
+function requireList(
+  { typeName, methods }: DescService,
+  { contract: { kind }, declaration: { list } }: Resource,
+): void {
+  const method = methods.find((each) => {
+    const standard = standardMethodOf(each);
+    return standard?.verb === "List" && standard.kind === kind;
+  });
+  if (method?.input === list) return;
+  const declared = list === undefined ? "declares no list" : `declares the list ${list.name}`;
+  const served = method === undefined ? "has no List method for it" : `lists it by ${method.input.name}`;
+  throw new Error(`${kind} ${declared}, and ${typeName} ${served}`);
 }
 
 /**

@@ -7,7 +7,7 @@
  * token, and those that it repeats must be equal.
  */
 import { createHash } from "node:crypto";
-import { type DescMessage, equals, fromBinary, isFieldSet, type Message, type MessageShape } from "@bufbuild/protobuf";
+import { type DescMessage, fromBinary, isFieldSet, type Message } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { UidpFilter } from "../../gen/platform/common/uidp_filter_pb.ts";
@@ -17,7 +17,8 @@ import { createBinaryWriter } from "../codec/index.ts";
 import { invalid } from "../errors.ts";
 import { type Condition, columnValue, type Row, type ScalarValue, type Selection } from "../store/index.ts";
 import { databaseOf, environmentOf } from "./call-environment.ts";
-import type { Filter, Resource } from "./declaration.ts";
+import type { Resource } from "./declaration.ts";
+import { sameValue } from "./field-mask.ts";
 import { selectionOf } from "./hierarchy-filter.ts";
 import { canonicalOrder, type OrderColumn, parseOrderBy } from "./order-by.ts";
 import { messagePageLength, pageLength, rowBytes } from "./page-bytes.ts";
@@ -152,7 +153,7 @@ function listPage(
 ): Awaitable<Page> {
   const session = databaseOf(context);
   const { query, order, after, pageSize, tokenAfter } = openList(resource, request, context);
-  const selection = selectRows(resource, query, context, scopes);
+  const selection = selectRows(resource, query, scopes);
   const found = session.list(resource.table, {
     ...selection,
     orderBy: order,
@@ -190,21 +191,11 @@ function withEnvelope(message: Message, { nextPageToken, totalCount, skipped }: 
   return response;
 }
 
-function selectRows(
-  resource: Resource,
-  query: ListRequest,
-  context: HandlerContext,
-  scopes: readonly string[],
-): Selection {
-  const { filters, publicUids = [] } = resource.declaration;
-  const { input } = context.method;
-  const given = query as unknown as Record<string, NonNullable<unknown>>;
+function selectRows(resource: Resource, query: ListRequest, scopes: readonly string[]): Selection {
+  const { publicUids = [] } = resource.declaration;
   const where: Condition[] = [];
-  for (const [name, filter] of Object.entries(filters as Record<string, Filter<unknown>>)) {
-    const field = input.field[name];
-    if (field === undefined) throw new Error(`${input.typeName} has no field ${name}`);
-    if (isFieldSet(query, field)) where.push(...filter(given[name]!, query));
-  }
+  for (const { field, conditionsOf } of resource.filters)
+    if (isFieldSet(query, field)) where.push(...conditionsOf(query));
   const selection = selectionOf(scopes, publicUids, query.uidp);
   return where.length === 0 ? selection : { ...selection, where };
 }
@@ -252,12 +243,7 @@ function agrees(given: ReflectMessage, continued: ReflectMessage): boolean {
     if (field.fieldKind === "message" && !field.message.typeName.startsWith("google.protobuf.")) {
       return agrees(given.get(field) as ReflectMessage, continued.get(field) as ReflectMessage);
     }
-    const only = (message: ReflectMessage) => {
-      const copy = reflect(message.desc);
-      copy.set(field, message.get(field));
-      return copy.message;
-    };
-    return equals(given.desc, only(given) as MessageShape<DescMessage>, only(continued) as MessageShape<DescMessage>);
+    return sameValue(field, given, continued);
   });
 }
 

@@ -22,10 +22,10 @@ export function namedResources(services: readonly MountedService[]): readonly Na
 
 function namedResourcesOf({ service, resources }: MountedService): NamedResource[] {
   const { methods } = readContract([service]);
-  return resources.flatMap(({ contract, table, declaration: { list, publicUids = [] } }) => {
+  return resources.flatMap(({ contract, table, declaration: { publicUids = [] } }) => {
     const lister = methods.find(({ standard }) => standard?.verb === "List" && standard.kind === contract.kind);
-    const isNamed = "name" in list.field && "name" in table.columns;
-    if (lister?.authorization.kind !== "unscoped" || !isNamed) return [];
+    if (lister?.authorization.kind !== "unscoped") return [];
+    if (!("name" in lister.method.input.field && "name" in table.columns)) return [];
     const { capabilities } = lister.authorization;
     return [
       {

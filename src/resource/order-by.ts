@@ -1,24 +1,26 @@
 /** `order_by` (AIP-132): comma-separated fields, each optionally followed by `asc` or `desc`. */
+import { snakeCase } from "../codec/index.ts";
 import { invalid } from "../errors.ts";
 
 /** One column of an order. */
-export interface OrderColumn {
-  readonly column: string;
+export interface OrderColumn<C extends string = string> {
+  readonly column: C;
   readonly descending: boolean;
 }
 
 /** The sort names of every resource with their columns, in the spellings of the old column and of the field. */
-export const commonSortNames: Readonly<Record<string, string>> = {
+export const commonSortNames = {
   uid: "uid",
   created_at: "create_time_us",
   create_time: "create_time_us",
-  createTime: "create_time_us",
   updated_at: "update_time_us",
   update_time: "update_time_us",
-  updateTime: "update_time_us",
-};
+} as const;
 
-/** Parses `text`; "" is `byDefault`. Errors: INVALID_ARGUMENT on `order_by`. */
+/**
+ * Parses `text`, whose names are those of proto files or of JSON, `create_time` or `createTime`; "" is `byDefault`.
+ * Errors: INVALID_ARGUMENT on `order_by`.
+ */
 export function parseOrderBy(
   text: string,
   sortNames: Readonly<Record<string, string>>,
@@ -27,7 +29,7 @@ export function parseOrderBy(
   if (text.trim() === "") return byDefault;
   const columns = text.split(",").map((part): OrderColumn => {
     const [name = "", direction = "asc", ...rest] = part.trim().split(/[ \t]+/);
-    const column = Object.hasOwn(sortNames, name) ? sortNames[name] : undefined;
+    const column = Object.hasOwn(sortNames, snakeCase(name)) ? sortNames[snakeCase(name)] : undefined;
     if (column === undefined)
       throw refuse(`${JSON.stringify(name)} is not one of ${Object.keys(sortNames).join(", ")}`);
     if (rest.length > 0 || !/^(asc|desc)$/i.test(direction))

@@ -12,7 +12,7 @@ import {
   createBinaryReader,
   createBinaryWriter,
   type JsonBytes,
-  type Local,
+  localOf,
   type StoredListMaker,
   type StoredMessage,
   type StoredMessageMaker,
@@ -43,7 +43,7 @@ export function messageOf<R extends DescMessage>(resource: Resource<R, DescMessa
   const { schema, restore } = resource.declaration;
   const { read, base } = formOf(schema);
   const message = read(row.body) as MessageShape<R>;
-  const fields = message as unknown as Local;
+  const fields = localOf(message);
   for (const [name, field] of base) {
     fields[name] = "text" in field ? field.text(row) : timestampOf(field.timeUs(row));
   }
@@ -100,7 +100,7 @@ export function contentOf<R extends DescMessage>(
   const { schema, columns } = resource.declaration;
   const { write, base } = formOf(schema);
   const stored = { ...message }; // only fields of the copy are set, nothing inside them
-  for (const [name, field] of base) (stored as unknown as Local)[name] = "text" in field ? "" : undefined;
+  for (const [name, field] of base) localOf(stored)[name] = "text" in field ? "" : undefined;
   return {
     body: write(stored),
     columns: Object.fromEntries(

@@ -47,7 +47,7 @@ function concerns(paths: readonly FieldPath[] | undefined, rule: readonly { kind
     for (const [depth, field] of path.entries()) {
       const part = rule[depth];
       if (part === undefined || part.kind === "list_sub" || part.kind === "map_sub") return true;
-      if (part !== field) return part.kind === "oneof" && field.oneof === (part as unknown);
+      if (part !== field) return part.kind === "oneof" && Object.is(field.oneof, part);
     }
     return true;
   });

@@ -11,8 +11,10 @@ import { standardBatchGet, standardGet } from "./get.ts";
 import { standardList } from "./list.ts";
 import { standardUpdate } from "./update.ts";
 
-/** A unary handler of any method. */
-type Handler = (request: never, context: HandlerContext) => Awaitable<Message | StoredMessage>;
+/** A unary handler of any method: registries call it with the request of its method. */
+type Handler = {
+  handle(request: Message, context: HandlerContext): Awaitable<Message | StoredMessage>;
+}["handle"];
 
 /** Handlers by the method's local name (`getRepo`). */
 export type Handlers = Readonly<Record<string, Handler>>;

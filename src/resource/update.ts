@@ -19,7 +19,7 @@ export function standardUpdate(resource: Resource, method: DescMethod) {
   const bodyOf = bodyReader(resource, method);
   return async (request: Message & { updateMask?: FieldMask }, context: HandlerContext) => {
     const body = bodyOf(request) ?? emptyMessage(resource);
-    const { uid } = body as unknown as { uid: string };
+    const { uid } = body as Message & { uid: string };
     return toResponse(resource, await updateResource(resource, uid, body, request.updateMask, context), context);
   };
 }

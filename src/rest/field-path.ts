@@ -1,7 +1,7 @@
 /** Field paths (`repo.uid`): from names to descriptors, and from descriptors to the place in a message. */
-import { create, type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
-import { getField, hasCustomJson, type Local, setField } from "../codec/index.ts";
+import { getField, hasCustomJson, type Local, localOf, newMessage, setField } from "../codec/index.ts";
 
 /** The fields along a path. All but the last are singular messages. */
 export type FieldPath = readonly [DescField, ...DescField[]];
@@ -124,11 +124,11 @@ export function otherMember(path: FieldPath, members: Map<string, string>): stri
 
 /** The message that holds the last field of the path. Missing messages along the path are created. */
 export function holderOf(message: Message, path: FieldPath): Local {
-  let holder = message as unknown as Local;
+  let holder: Local = localOf(message);
   for (const field of path.slice(0, -1)) {
     let next = getField(holder, field) as Local | undefined;
     if (next === undefined) {
-      next = create(field.message as DescMessage) as unknown as Local;
+      next = newMessage(field.message as DescMessage);
       setField(holder, field, next);
     }
     holder = next;

@@ -5,8 +5,8 @@ import {
   createBinaryReader,
   createBinaryWriter,
   getField,
-  type Local,
   localForm,
+  localOf,
   maxRequestFields,
   type StoredMessage,
   setField,
@@ -38,8 +38,8 @@ export function createProtobufReader({ method, body }: Binding): ProtobufReader 
   const read = createBinaryReader(body.message, maxRequestFields);
   const form = localForm(body);
   return (message, bytes) => {
-    const value = readWellFormed(read, bytes) as unknown as Local;
-    setField(message as unknown as Local, body, form === undefined ? value : form.toLocal(value));
+    const value = localOf(readWellFormed(read, bytes));
+    setField(message, body, form === undefined ? value : form.toLocal(value));
     return message;
   };
 }
@@ -64,7 +64,7 @@ export function createProtobufWriter({ method, responseBody: field }: Binding): 
   const write = createBinaryWriter(field.message);
   const form = localForm(field);
   return (message) => {
-    const value = getField(wholeMessage(message) as unknown as Local, field);
+    const value = getField(wholeMessage(message), field);
     if (value === undefined) return new Uint8Array();
     return write((form === undefined ? value : form.toMessage(value)) as Message);
   };

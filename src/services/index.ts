@@ -31,6 +31,7 @@ import { imagesService } from "./registry/images.ts";
 import { repos, reposService } from "./registry/repos.ts";
 import { tagsService } from "./registry/tags.ts";
 import { searchService } from "./search/names.ts";
+import { tenantTablesOf } from "./tenant-tables.ts";
 import { createServicesOfV1 } from "./v1/index.ts";
 import { advisoriesService } from "./vulnerabilities/advisories.ts";
 import { advisoriesOfFeeds } from "./vulnerabilities/save-advisories.ts";
@@ -181,10 +182,15 @@ export const notServed: ReadonlyMap<string, string> = new Map();
  */
 export const administratorOnly: ReadonlyMap<string, string> = new Map();
 
-/** The descriptors of {@link createServices}, for listings. */
-export const contractServices: readonly DescService[] = createServices({
+const listed = createServices({
   openRootGroups: false,
   termsDocuments: undefined,
   allowLoopbackSinks: false,
   v1MaxListItems: 0,
-}).map(({ service }) => service);
+});
+
+/** The descriptors of {@link createServices}, for listings. */
+export const contractServices: readonly DescService[] = listed.map(({ service }) => service);
+
+/** The tables whose rows belong to one organisation each. */
+export const tenantTables: readonly string[] = tenantTablesOf(listed.flatMap(({ resources }) => resources));

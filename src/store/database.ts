@@ -1,5 +1,6 @@
 /** Opens a database by its URL. It is read at any time and written in transactions. */
 import type { Engine, PostgresPoolOptions, TransactionBody, TransactOptions } from "./engines/engine.ts";
+import { indexesOf, type TableIndex } from "./lists/indexes.ts";
 import { tablesOf } from "./lists/table.ts";
 import { type CounterFault, correctCounters, findCounterFaults } from "./logs/counter-check.ts";
 import { type Counters, counterStatements } from "./logs/counters.ts";
@@ -56,11 +57,12 @@ export interface Database {
    */
   migrate(onMigrated?: OnMigrated, options?: MigrateOptions): Promise<number>;
   /**
-   * Distributes the tables of tenants among the workers of a Citus cluster, and returns how many were not. To be called
-   * after `migrate`, by a process that then closes the database: others must be started again. Errors: RefusedError
-   * where there is no Citus.
+   * Distributes the tables of tenants among the workers of a Citus cluster, next to the first of them, and returns how
+   * many were not. A table with a key that is unique among all tenants, which no shard could check, stays where it is.
+   * To be called after `migrate`, by a process that then closes the database: others must be started again. Errors:
+   * RefusedError where there is no Citus.
    */
-  distribute(): Promise<number>;
+  distribute(tables: readonly string[]): Promise<number>;
   /**
    * Returns the missing migrations, in order. Errors: RefusedError when a newer program has made a schema on which this
    * one cannot work. From then on transactions are refused, until this finds otherwise.
@@ -91,6 +93,8 @@ export interface Database {
   findDamage(): Promise<readonly string[] | undefined>;
   /** The columns of every table, by its name. On PostgreSQL those of the current schema. */
   columns(): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
+  /** The indexes that the migrations of this program make, those of two phases too. */
+  indexes(): readonly TableIndex[];
   /**
    * Checks within `timeoutMs` that the database can be used. One check at a time. Errors: UnavailableError,
    * RefusedError.
@@ -205,9 +209,12 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     },
     queue: (name) => createQueue({ ...engine, autocommit: (body) => tracked(() => engine.autocommit(body)) }, name),
     migrate: (onMigrated, options) => migrate(engine, onMigrated, options),
-    distribute: async () => {
+    distribute: async (tables) => {
       if (engine.distribute === undefined) throw new RefusedError("only PostgreSQL with Citus distributes tables");
-      return engine.distribute();
+      const unique = indexesOf(dialect).filter(({ isUnique }) => isUnique);
+      const isShared = (name: string) =>
+        unique.some(({ table, columns }) => table === name && !columns.includes("parent") && !columns.includes("uid"));
+      return engine.distribute(tables.filter((table) => !isShared(table)));
     },
     async pendingMigrations() {
       try {
@@ -237,6 +244,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     },
     findDamage: async () => engine.findDamage?.(),
     columns: () => columnsOfTables(engine),
+    indexes: () => indexesOf(dialect),
     check: (timeoutMs) => engine.check(timeoutMs),
     close: () => {
       closing ??= finished().then(() => engine.close());

@@ -37,6 +37,7 @@ export {
 } from "./backup.ts";
 export { type Database, type OpenOptions, openDatabase } from "./database.ts";
 export { networkFileSystemOf, syncFolder } from "./engines/sqlite/file.ts";
+export type { TableIndex } from "./lists/indexes.ts";
 export { batchFor, keyComparison, merged, type PagePart, pageOf } from "./lists/merge.ts";
 export type { Condition, ListQuery, OrderTerm, Selection } from "./lists/query.ts";
 export type { CounterFault } from "./logs/counter-check.ts";

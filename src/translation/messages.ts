@@ -3,7 +3,7 @@
  * equal in both descriptors: a field that is forgotten stops the server.
  */
 import { create, type DescEnum, type DescField, type DescMessage, isFieldSet, type Message } from "@bufbuild/protobuf";
-import { getField, type Local, setField, zeroMessage } from "../codec/index.ts";
+import { getField, type Local, type LocalMessage, setField, zeroMessage } from "../codec/index.ts";
 import { invalid } from "../errors.ts";
 
 /** Why a field or a value has no counterpart, by its name in the proto file. */
@@ -150,7 +150,7 @@ export class Translator {
   #converts(older: DescField, newer: DescField): Converts | undefined {
     if (older.fieldKind === "list" || newer.fieldKind === "list") {
       const one = older.fieldKind === newer.fieldKind ? this.#valueConverts(older, newer) : undefined;
-      return one && overEach(one, (convert) => (list) => (list as unknown[]).map(convert));
+      return one && overEach(one, (convert) => (list) => (list as readonly unknown[]).map(convert));
     }
     if (older.fieldKind === "map" || newer.fieldKind === "map") {
       const isSameKey = older.fieldKind === "map" && newer.fieldKind === "map" && older.mapKey === newer.mapKey;
@@ -196,8 +196,8 @@ export class Translation {
   pairs: readonly FieldPair[] = [];
 
   readonly #refused: readonly (readonly [DescField, string])[];
-  readonly #emptyOlder: () => Local;
-  readonly #emptyNewer: () => Local;
+  readonly #emptyOlder: () => LocalMessage;
+  readonly #emptyNewer: () => LocalMessage;
 
   constructor(older: DescMessage, newer: DescMessage, refused: Reasons = {}) {
     this.older = older;
@@ -220,15 +220,15 @@ export class Translation {
     const result = this.#emptyNewer();
     for (const { older, newer, toNewer } of this.pairs) {
       if (!isFieldSet(message, older)) continue;
-      let holder = result;
+      let holder: Local = result;
       for (const field of newer.slice(0, -1)) {
         const within = getField(holder, field) ?? create(field.message!);
         setField(holder, field, within);
         holder = within as Local;
       }
-      setField(holder, newer.at(-1)!, toNewer(getField(message as unknown as Local, older)));
+      setField(holder, newer.at(-1)!, toNewer(getField(message, older)));
     }
-    return result as unknown as Message;
+    return result;
   }
 
   /** The newer message as the older one. */
@@ -240,7 +240,7 @@ export class Translation {
       const counterpart = value === undefined ? undefined : toOlder(value);
       if (counterpart !== undefined) setField(result, older, counterpart);
     }
-    return result as unknown as Message;
+    return result;
   }
 
   /**

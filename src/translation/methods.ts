@@ -22,7 +22,7 @@ import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { type UidpFilter, UidpFilterSchema } from "../../gen/platform/common/uidp_filter_pb.ts";
 import { knownCallerOf, scopesOf } from "../auth/index.ts";
 import { type Awaitable, chain, tryChain } from "../awaitable.ts";
-import { type MessageParts, type StoredMessage, wholeMessage, zeroMessage } from "../codec/index.ts";
+import { localOf, type MessageParts, type StoredMessage, wholeMessage, zeroMessage } from "../codec/index.ts";
 import { violationsOf } from "../contract/index.ts";
 import { invalid, resourceExhausted } from "../errors.ts";
 import { covers } from "../uid.ts";
@@ -31,7 +31,9 @@ import { MethodContext } from "./method-context.ts";
 import { wholeListAnswer } from "./whole-list.ts";
 
 /** A unary handler. */
-export type Handler = (request: never, context: HandlerContext) => Awaitable<Message | StoredMessage | MessageParts>;
+export type Handler = {
+  handle(request: Message, context: HandlerContext): Awaitable<Message | StoredMessage | MessageParts>;
+}["handle"];
 
 /** What {@link translateMethods} needs. */
 export interface TranslationOptions {
@@ -65,7 +67,7 @@ export function setCarriedOut(values: ContextValues, carriedOut: CarriedOut): vo
 }
 
 /** A newer request, completed from the older one beyond what the tables say. */
-type Complete = (request: never, query: never) => Message;
+type Complete = { complete(request: Message, query: Message): Message }["complete"];
 
 /** How a list is carried out. */
 export interface ListOptions {
@@ -77,7 +79,7 @@ export interface ListOptions {
   readonly isPublic?: boolean;
   readonly complete?: Complete;
   /** Completes items from elsewhere. */
-  readonly supply?: (items: readonly never[], context: HandlerContext) => Awaitable<void>;
+  supply?(items: readonly Message[], context: HandlerContext): Awaitable<void>;
 }
 
 /** Carries out a call of an older method by a newer one. Errors name the fields of the newer request. */
@@ -113,7 +115,7 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
   const { translator, handlerOf, maxItems, setting, onSuccess } = options;
 
   const invoke: MethodTranslations["invoke"] = (method, request, context) =>
-    chain(handlerOf(method)(request as never, new MethodContext(context, method)), (response) =>
+    chain(handlerOf(method)(request, new MethodContext(context, method)), (response) =>
       wholeMessage(response as Message | StoredMessage),
     );
 
@@ -126,7 +128,7 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
       tryChain(
         () => {
           for (const { localName, message } of bodies)
-            checkRules(message!, (request as Record<string, Message | undefined>)[localName]);
+            checkRules(message!, localOf(request)[localName] as Message | undefined);
           return handle(request, context);
         },
         (response) => {
@@ -137,7 +139,7 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
           if (!isRead || !(error instanceof ConnectError) || error.code !== Code.NotFound)
             throw withOlderFields(translations, error);
           onSuccess?.(older, newer, context);
-          return empty() as unknown as Message;
+          return empty();
         },
       );
   };
@@ -157,7 +159,7 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
     const translation = translator.between(input, newer.input);
     return carryOut(newer, output, (request) => {
       const query = translation.toNewer(request);
-      return complete === undefined ? query : complete(request as never, query as never);
+      return complete === undefined ? query : complete(request, query);
     });
   };
 
@@ -194,10 +196,10 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
 
       const listOf = (found: readonly Message[], context: HandlerContext): Awaitable<Message> => {
         const items = found.map((each) => item.toOlder(each));
-        return chain(supply?.(items as never[], context), () => {
+        return chain(supply?.(items, context), () => {
           const list = empty();
           list[olderItems.localName] = items;
-          return list as unknown as Message;
+          return list;
         });
       };
 
@@ -233,7 +235,7 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
       /** The one resource with this id, or none. */
       const readOne = (uid: string, method: DescMethod, context: HandlerContext): Awaitable<Message> =>
         tryChain(
-          () => invoke(method, Object.assign(zeroMessage(method.input)(), { uid }) as unknown as Message, context),
+          () => invoke(method, Object.assign(zeroMessage(method.input)(), { uid }), context),
           (resource) => listOf([resource], context),
           noneIfMissing,
         );
@@ -241,17 +243,17 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
       const noneIfMissing = (error: unknown): Message => {
         const isMissing = error instanceof ConnectError && missing.includes(error.code);
         if (!isMissing) throw error;
-        return empty() as unknown as Message;
+        return empty();
       };
 
       return custom(older, newer, (message, context) => {
-        const id = (message as Record<string, string>)[idField] ?? "";
+        const id = (localOf(message)[idField] as string | undefined) ?? "";
         if (id !== "" && get !== undefined && otherFilters.every((field) => !isFieldSet(message, field))) {
           const mayGet = isPublic || scopesOf(context).some((scope) => covers(scope, id));
           if (mayGet) return readOne(id, get, context);
         }
         const translated = request.toNewer(message);
-        const query = complete === undefined ? translated : complete(message, translated as never);
+        const query = complete === undefined ? translated : complete(message, translated);
         return tryChain(
           () => readAll(id === "" ? query : withId(query as Message & { uidp?: UidpFilter }, id), context),
           (answer) => answer,
@@ -273,7 +275,7 @@ interface Page {
 }
 
 function readPage(response: Message, { localName }: { readonly localName: string }): Page {
-  const { [localName]: items, nextPageToken = "", totalCount } = response as unknown as Record<string, unknown>;
+  const { [localName]: items, nextPageToken = "", totalCount } = localOf(response);
   return {
     items: items as Message[],
     pageToken: nextPageToken as string,
@@ -304,7 +306,7 @@ function isUncheckedBody(field: DescField): boolean {
 
 /** Errors: INVALID_ARGUMENT for a resource that breaks its own rules, before it is translated. */
 function checkRules(desc: DescMessage, resource: Message | undefined): void {
-  const violations = violationsOf(desc, resource ?? (zeroMessage(desc)() as unknown as Message));
+  const violations = violationsOf(desc, resource ?? zeroMessage(desc)());
   if (violations.length > 0) throw invalid(violations);
 }
 

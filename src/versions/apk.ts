@@ -62,7 +62,7 @@ function partsOf(version: string): Part[] {
     if (next === undefined) return [...parts, { kind: "invalid", text: version.slice(at) }];
     const [kind, pattern] = next;
     pattern.lastIndex = at;
-    const [whole, text] = pattern.exec(version) as unknown as [string, string];
+    const [whole = "", text = ""] = pattern.exec(version)!;
     if (kind === "suffix" && !suffixes.includes(text)) return [...parts, { kind: "invalid", text: version.slice(at) }];
     parts.push({ kind, text });
     at += whole.length;

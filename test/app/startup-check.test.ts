@@ -1,5 +1,5 @@
 /** What was forgotten is named when the server starts. */
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import { GroupsService } from "../../gen/platform/iam/v2/groups_pb.ts";
 import { PingService } from "../../gen/platform/ping/v2/ping_pb.ts";
@@ -16,6 +16,10 @@ import {
 } from "../../src/services/index.ts";
 import { columnsOf, openDatabase } from "../../src/store/index.ts";
 import { generatedServices as contractServices } from "../contract/generated.ts";
+
+const database = await openDatabase("sqlite::memory:");
+await database.migrate();
+afterAll(() => database.close());
 
 const services = createServices({
   openRootGroups: false,
@@ -35,16 +39,13 @@ const complete: StartupFacts = {
   columns: new Map(
     services.flatMap(({ resources }) => resources.map(({ table }) => [table.name, new Set(columnsOf(table))])),
   ),
+  indexes: database.indexes(),
 };
 const faultOf = (facts: Partial<StartupFacts>) => () => checkStartup({ ...complete, ...facts });
 
 test("nothing of the product was forgotten", async () => {
   expect(faultOf({})).not.toThrow();
-  const database = await openDatabase("sqlite::memory:");
-  await database.migrate();
-  const columns = await database.columns();
-  await database.close();
-  expect(faultOf({ columns })).not.toThrow();
+  expect(faultOf({ columns: await database.columns() })).not.toThrow();
 });
 
 test("the server finds every generated service", async () => {
@@ -65,6 +66,31 @@ describe("a resource", () => {
     expect(faultOf({ columns: new Map([...complete.columns, ["repos", new Set(left)]]) })).toThrow(
       `the table repos has no column ${missing} for Repo: add a migration`,
     );
+  });
+});
+
+describe("an index", () => {
+  const without = (table: string, ...columns: string[]) =>
+    complete.indexes.filter((index) => index.table !== table || index.columns.join() !== columns.join());
+
+  test.each([
+    ["repos", ["parent", "name"], "unique index of parent, name, which Repo declares as unique"],
+    ["roles", ["create_time_us", "uid"], "index of create_time_us, uid, by which Role is sorted"],
+    [
+      "artifact_versions",
+      ["parent", "version_order", "uid"],
+      "index of version_order, uid, by which ArtifactVersion is sorted",
+    ],
+    ["advisories", ["artifact_name", "uid"], "index of artifact_name, uid, by which Advisory is sorted"],
+  ])("of %s by %s", (table, columns, fault) => {
+    expect(faultOf({ indexes: without(table, ...columns) })).toThrow(
+      `the server is incomplete:\n  the table ${table} has no ${fault}: add a migration`,
+    );
+  });
+
+  test("that is not unique", () => {
+    const indexes = complete.indexes.map((index) => ({ ...index, isUnique: false }));
+    expect(faultOf({ indexes })).toThrow("the table repos has no unique index of parent, name");
   });
 });
 

@@ -162,7 +162,9 @@ function sizes(sources: Sources): string[] {
     return lines > maxLines ? [`${path} has ${lines} lines, more than ${maxLines}`] : [];
   });
   const counts = new Map<string, number>();
-  for (const path of sources.keys()) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+  // Migrations are never removed.
+  for (const path of sources.keys())
+    if (!/\/\d{4}-/.test(path)) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
   const full = [...counts].flatMap(([folder, count]) =>
     count > maxFilesOfFolder ? [`${folder} has ${count} files, more than ${maxFilesOfFolder}`] : [],
   );

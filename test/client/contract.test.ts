@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRouterTransport } from "@connectrpc/connect";
 import { expect, onTestFinished, test } from "vitest";
-import * as contract from "../../src/client/contract.ts";
+import * as contract from "../../gen/client.ts";
 import { createClientsOf } from "../../src/client/package.ts";
 import { contractServices } from "../../src/remote/catalog/descriptors.ts";
 import { kebab, readCatalog } from "../../src/remote/catalog/resources.ts";
@@ -55,7 +55,7 @@ test("its types have the methods that it has", () => {
   writeFileSync(
     join(folder, "types.ts"),
     `import type { Method, PlatformClient } from "${repository}/src/client/package.ts";
-import type * as contract from "${repository}/src/client/contract.ts";
+import type * as contract from "${repository}/gen/client.ts";
 type Same<A, B> = [A] extends [never] ? never : [A] extends [B] ? ([B] extends [A] ? true : never) : never;
 ${checks.join("\n")}`,
   );

@@ -3,7 +3,8 @@ import { type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { default_host, method_signature } from "../../gen/google/api/client_pb.ts";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
-import { generatedServices } from "./generated.ts";
+import { expectNoFaults } from "../faults.ts";
+import { generatedServices, messagesIn, protoFile } from "./generated.ts";
 
 const methods = generatedServices.flatMap((service) => service.methods);
 
@@ -26,27 +27,20 @@ test.each(methods.map((method) => [`${method.parent.typeName}/${method.name}`, m
 );
 
 test("every field says how it behaves, and none contradicts itself", () => {
-  const fields = [...reachable()].flatMap((message) => message.fields);
-  for (const field of fields) {
-    const behaviors = getOption(field, field_behavior);
-    expect(behaviors, String(field)).not.toEqual([]);
-    const exclusive = [FieldBehavior.OPTIONAL, FieldBehavior.REQUIRED, FieldBehavior.OUTPUT_ONLY];
-    expect(exclusive.filter((each) => behaviors.includes(each)).length, String(field)).toBeLessThan(2);
-  }
+  const messages = messagesIn(methods.flatMap(({ input, output }) => [input, output]));
+  const fields = [...messages].flatMap((message) => message.fields);
+  const exclusive = [FieldBehavior.OPTIONAL, FieldBehavior.REQUIRED, FieldBehavior.OUTPUT_ONLY];
+  expectNoFaults(
+    fields.flatMap((field) => {
+      const behaviors = getOption(field, field_behavior);
+      const place = `${protoFile(field.parent)}: ${field.parent.name}.${field.name}`;
+      if (behaviors.length === 0) return [`${place} has no google.api.field_behavior`];
+      const contradicts = exclusive.filter((each) => behaviors.includes(each)).length > 1;
+      return contradicts ? [`${place} is more than one of OPTIONAL, REQUIRED and OUTPUT_ONLY`] : [];
+    }),
+  );
   expect(fields.length).toBeGreaterThan(500);
 });
-
-/** The messages of the contract that methods take or answer, and those in them. */
-function reachable(): Set<DescMessage> {
-  const found = new Set<DescMessage>();
-  const visit = (desc: DescMessage) => {
-    if (found.has(desc) || !desc.typeName.startsWith("platform.")) return;
-    found.add(desc);
-    for (const { message } of desc.fields) if (message !== undefined) visit(message);
-  };
-  for (const { input, output } of methods) [input, output].forEach(visit);
-  return found;
-}
 
 function isRequired(field: DescMessage["fields"][number]): boolean {
   return getOption(field, field_behavior).includes(FieldBehavior.REQUIRED);

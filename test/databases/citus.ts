@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { describe } from "vitest";
+import { tenantTables } from "../../src/services/index.ts";
 import { openDatabase } from "../../src/store/index.ts";
 import { runSql } from "./run-sql.ts";
 
@@ -62,7 +63,7 @@ export async function createCitus(): Promise<CitusDatabase> {
 async function migrate(url: string): Promise<void> {
   const opened = await openDatabase(url);
   await opened.migrate();
-  await opened.distribute();
+  await opened.distribute(tenantTables);
   await opened.close();
 }
 

@@ -11,7 +11,7 @@ import {
   RepoSchema,
   ReposService,
 } from "../../gen/platform/registry/v2/repos_pb.ts";
-import { ListTagsRequestSchema, TagSchema } from "../../gen/platform/registry/v2/tags_pb.ts";
+import { TagSchema } from "../../gen/platform/registry/v2/tags_pb.ts";
 import { authorizeOperator } from "../../src/auth/index.ts";
 import { newUid } from "../../src/new-uid.ts";
 import {
@@ -19,6 +19,7 @@ import {
   createPageTokens,
   createSecrets,
   defineResource,
+  equalTo,
   implement,
   mount,
   type OnParentDelete,
@@ -87,29 +88,14 @@ function shelves(boxesOnDelete: OnParentDelete, thingsOnDelete: OnParentDelete) 
   });
   const label = defineResource({
     schema: RepoReadmeSchema,
-    list: ListReposRequestSchema,
     partOf: box,
     columns: {},
-    filters: { name: () => [] },
   });
-  const none = () => [];
   const thing = defineResource({
     schema: TagSchema,
-    list: ListTagsRequestSchema,
     parent: box,
     onParentDelete: thingsOnDelete,
     columns: { name: { text: ({ name }) => name }, digest: { text: () => "" }, family: { text: () => "" } },
-    filters: {
-      name: none,
-      digest: none,
-      updatedSince: none,
-      excludeReferrers: none,
-      excludeDates: none,
-      excludeEpochs: none,
-      includeReferrers: none,
-      includeDates: none,
-      includeEpochs: none,
-    },
   });
   const handlers = Object.fromEntries(ReposService.methods.map(({ localName }) => [localName, () => ({})]));
   mount([implement(GroupsService, [shelf]), implement(ReposService, [box, label, thing], handlers)]);
@@ -235,6 +221,26 @@ describe("forgetting is an error", () => {
     defineResource({ ...rest, onParentDelete: "block" });
     // @ts-expect-error neither block nor cascade
     defineResource({ ...rest, parent: shelf, onParentDelete: "orphan" });
+    // @ts-expect-error a list without its filters
+    expect(() => defineResource({ schema: DocumentSchema, list: ListDocumentsRequestSchema, columns: {} }));
+    // @ts-expect-error what no column has, to be unique
+    defineResource({ ...rest, unique: ["name"] });
+    // @ts-expect-error what no column has, to be ordered by
+    defineResource({ ...rest, sortNames: { name: "name" } });
+    // @ts-expect-error what no column has, to be filtered by
+    defineResource({ ...rest, filters: { ...rest.filters, id: equalTo("name") } });
+  });
+
+  test("at start-up, of the list", () => {
+    const handlers = Object.fromEntries(ReposService.methods.map(({ localName }) => [localName, () => ({})]));
+    const repo = { schema: RepoSchema, parent: shelf, onParentDelete: "block", columns: {} } as const;
+    expect(() => implement(ReposService, [defineResource(repo)], handlers)).toThrow(
+      "Repo declares no list, and platform.registry.v2.ReposService lists it by ListReposRequest",
+    );
+    const readme = { schema: RepoReadmeSchema, list: ListReposRequestSchema, columns: {}, filters: { name: () => [] } };
+    expect(() => implement(ReposService, [defineResource(readme)], handlers)).toThrow(
+      "RepoReadme declares the list ListReposRequest, and platform.registry.v2.ReposService has no List method for it",
+    );
   });
 
   test("at start-up, of the parent itself", () => {

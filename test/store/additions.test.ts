@@ -1,13 +1,19 @@
-/** The first phase of a release only adds, so that programs of the release before work on. */
+/**
+ * The first phase of a release only adds, so that programs of the release before work on. In the first release with
+ * phases, that holds for what is new since they came.
+ */
 
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { postgres } from "../../src/store/engines/postgres/engine.ts";
 import { sqlite } from "../../src/store/engines/sqlite/engine.ts";
 import type { Migration, Release } from "../../src/store/migration.ts";
-import { releases } from "../../src/store/migrations/index.ts";
+import { migrations, releases } from "../../src/store/migrations/index.ts";
 import { resourceTable } from "../../src/store/sql/resource-table.ts";
 import { compile } from "../../src/store/sql/statement.ts";
+import { expectNoFaults } from "../faults.ts";
 import { nextRelease } from "../next-release/release.ts";
 
 const name = '"?([\\w]+)"?';
@@ -42,8 +48,11 @@ function breaksOf({ steps, finish }: Release): string[] {
   return [...new Set(breaks)];
 }
 
-test("of every release since there are phases", () => {
-  for (const release of releases.slice(1)) expect(breaksOf(release)).toEqual([]);
+const lastBeforePhases = "0019-bounds";
+
+test("of every migration since there are phases", () => {
+  const steps = releases[0]!.steps.filter(({ name }) => name > lastBeforePhases);
+  expectNoFaults([{ steps, finish: [] }, ...releases.slice(1)].flatMap(breaksOf));
   expect(breaksOf(nextRelease)).toEqual([]);
   expect(releases[0]!.finish).toEqual([]);
 });
@@ -51,6 +60,17 @@ test("of every release since there are phases", () => {
 const step = (statements: Migration["statements"], more: Partial<Migration> = {}): Release => ({
   steps: [{ name: "s", locks: "", statements, ...more }],
   finish: [],
+});
+
+test("of every file in src/store/migrations, each with its own name in the order of the files", () => {
+  const names = readdirSync(join(import.meta.dirname, "../../src/store/migrations")).filter((name) => /^\d/.test(name));
+  const known = new Set(migrations.map(({ name }) => name));
+  expect(known.size).toBe(migrations.length);
+  expectNoFaults(
+    names
+      .filter((name) => !known.has(name.replace(/\.ts$/, "")))
+      .map((name) => `src/store/migrations/${name}: no migration has its name; or was \`npm run generate\` forgotten?`),
+  );
 });
 
 test.each<[string, Release, string[]]>([

@@ -89,6 +89,7 @@ export async function prepareDatabase(
       roles: [...builtInRoles.values()].filter(({ name }) => name !== administratorRole),
       administratorOnly,
       columns: await database.columns(),
+      indexes: database.indexes(),
     });
     const existing = await readInstallation(database.read);
     const made =

@@ -9,7 +9,7 @@
 import { type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { type Bind, compileFunction, literal, perMessage, placeOf, zeroMessage } from "../compile/compile-function.ts";
-import { getField, type Local, setField, setOwn } from "../message-fields.ts";
+import { getField, getList, type Local, type LocalMessage, setField, setOwn } from "../message-fields.ts";
 import { localForm } from "../unwrapped-forms.ts";
 import { expectEnd, WireReader } from "../wire/reader.ts";
 import { wireScalar } from "../wire/scalars.ts";
@@ -33,12 +33,12 @@ export function createBinaryReader(desc: DescMessage, maxFields?: number): Binar
   return (bytes) => {
     const message = type.zero();
     readMessage(new WireReader(bytes, maxFields), message, type, bytes.length);
-    return message as unknown as Message;
+    return message;
   };
 }
 
 interface MessageType {
-  readonly zero: () => Local;
+  readonly zero: () => LocalMessage;
   readFields: ReadFields;
 }
 
@@ -95,7 +95,7 @@ function plainFieldReader(field: DescField): ReadField {
   switch (field.fieldKind) {
     case "list": {
       const read = listReader(field);
-      return (from, message, tag) => read(from, message[localName] as unknown[], tag);
+      return (from, message, tag) => read(from, getList(message, field), tag);
     }
     case "map": {
       const read = mapReader(field);
@@ -129,9 +129,10 @@ function readGroup(from: WireReader, message: Local, type: MessageType, number: 
   from.leave();
 }
 
-function addUnknown(message: Local, tag: number, data: Uint8Array): void {
+function addUnknown(local: Local, tag: number, data: Uint8Array): void {
+  const message = local as LocalMessage;
   message.$unknown ??= [];
-  (message.$unknown as unknown[]).push({ no: tag >>> 3, wireType: tag & 7, data });
+  message.$unknown.push({ no: tag >>> 3, wireType: tag & 7, data });
 }
 
 function readStatement(field: DescField, bind: Bind): string {

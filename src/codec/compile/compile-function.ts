@@ -13,9 +13,9 @@
  * code: `node --disallow-code-generation-from-strings`, Workers of Cloudflare once they have started, or
  * {@link useGeneratedCode}.
  */
-import { create, type DescField, type DescMessage } from "@bufbuild/protobuf";
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { Edition } from "@bufbuild/protobuf/wkt";
-import { hasPresence, type Local } from "../message-fields.ts";
+import { hasPresence, type Local, type LocalMessage, newMessage } from "../message-fields.ts";
 
 /** Returns the name of a value in the generated code. */
 export type Bind = (value: unknown) => string;
@@ -92,13 +92,13 @@ export function perMessage<T>(make: (desc: DescMessage) => T): (desc: DescMessag
 }
 
 /** Returns a function that makes messages in which no field is set, equal to those of the library's `create`. */
-export const zeroMessage = perMessage((desc: DescMessage): (() => Local) => {
+export const zeroMessage = perMessage((desc: DescMessage): (() => LocalMessage) => {
   let make = () => {
-    const model = create(desc) as unknown as Local;
+    const model = newMessage(desc);
     make = compileFunction(
       "",
       (bind) => `return ${zeroLiteral(model, bind)};`,
-      () => () => create(desc) as unknown as Local,
+      () => () => newMessage(desc),
     );
     return model;
   };

@@ -49,7 +49,7 @@ export function omission(field: DescField, format: JsonFormat): ((value: unknown
 function zeroTest(field: DescField): (value: unknown) => boolean {
   switch (field.fieldKind) {
     case "list":
-      return (items) => (items as unknown[]).length === 0;
+      return (items) => (items as readonly unknown[]).length === 0;
     case "map":
       return (entries) => Object.keys(entries as object).length === 0;
     case "scalar":

@@ -2,7 +2,7 @@
  * JSON text of messages by closures, for processes that must not generate code. The text equals that of compiled
  * writers.
  */
-import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { getField, hasPresence, isBareStruct, isUnwrapped, type Local, wrapperValue } from "../message-fields.ts";
 import { fieldName, type JsonFormat, omission } from "./format.ts";
 import { formatBytes } from "./text-forms.ts";
@@ -10,7 +10,7 @@ import { enumTexts, quote, type WriteAny, writeDouble, writeJsonValue, writeList
 
 /** Returns the writer of a message type, whose `write` is replaced when it is first called. */
 export interface TypeOf {
-  (desc: DescMessage): { write: (value: never) => string };
+  (desc: DescMessage): { write(message: Message | Local): string };
   readonly format: JsonFormat;
 }
 
@@ -70,7 +70,7 @@ export function plainValueWriter(field: DescField, typeOf: TypeOf): WriteAny {
   if (wrapped !== undefined) return scalarWriter(wrapped.scalar);
   if (isBareStruct(field)) return writeJsonValue as WriteAny;
   const type = typeOf(field.message);
-  return (message) => type.write(message as never);
+  return (message) => type.write(message as Local);
 }
 
 /** The writer of a scalar type. */

@@ -18,7 +18,15 @@ import {
 import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
 import { counted, shorten } from "../../violations.ts";
 import { zeroMessage } from "../compile/compile-function.ts";
-import { hasCustomJson, isBareStruct, type Local, type LocalOneof, setField, setOwn } from "../message-fields.ts";
+import {
+  getList,
+  hasCustomJson,
+  isBareStruct,
+  type Local,
+  type LocalOneof,
+  setField,
+  setOwn,
+} from "../message-fields.ts";
 import { listFrom, structFrom, valueFrom } from "../unwrapped-forms.ts";
 import { fieldLimits, limitSource } from "./field-limits.ts";
 import { type JsonMembers, type JsonNode, JsonNumber } from "./parser.ts";
@@ -179,7 +187,7 @@ function listReader(field: DescField, read: Read): ReadField {
       violations.add(`must have at most ${counted(maxSize, "item")}`);
       return;
     }
-    const items = message[field.localName] as unknown[];
+    const items = getList(message, field);
     for (const [index, item] of json.entries()) {
       if (violations.isFull) break;
       violations.enterItem(index);

@@ -2,9 +2,9 @@
  * Readers of the values that are a single JSON scalar: proto scalars, enums, and the well-known types with a text or
  * bare form (Timestamp, Duration, FieldMask, wrappers). They read JSON bodies and URL parameters.
  */
-import { create, type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { listedValues } from "../../violations.ts";
-import { isUnwrapped, type Local, wrapperValue } from "../message-fields.ts";
+import { isUnwrapped, newMessage, wrapperValue } from "../message-fields.ts";
 import { fieldLimits } from "./field-limits.ts";
 import { type JsonNode, JsonNumber } from "./parser.ts";
 import { parseBytes, parseDuration, parseFieldMask, parseTimestamp } from "./text-forms.ts";
@@ -135,7 +135,7 @@ function messageLeaf(desc: DescMessage, expects: string, read: (json: JsonNode) 
     expects,
     read(json) {
       const fields = read(json);
-      return fields === undefined ? undefined : Object.assign(create(desc) as unknown as Local, fields);
+      return fields === undefined ? undefined : Object.assign(newMessage(desc), fields);
     },
   };
 }

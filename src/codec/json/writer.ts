@@ -16,7 +16,7 @@ import {
 } from "@bufbuild/protobuf";
 import type { Any, FieldMask, Value } from "@bufbuild/protobuf/wkt";
 import { type Bind, compileFunction, literal, perMessage, placeOf, presenceOf } from "../compile/compile-function.ts";
-import { hasCustomJson, isBareStruct, isUnwrapped, type Local, wrapperValue } from "../message-fields.ts";
+import { hasCustomJson, isBareStruct, isUnwrapped, type Local, localOf, wrapperValue } from "../message-fields.ts";
 import { StoredMessage, storedListOf, wholeMessage } from "../stored/stored-message.ts";
 import { fieldName, formatKey, type JsonFormat, omission, storedFormat, timestampWriter } from "./format.ts";
 import { plainFieldWriter, plainObjectWriter, plainValueWriter, scalarWriter, type TypeOf } from "./plain-writer.ts";
@@ -50,18 +50,18 @@ export function createJsonFieldWriter(field: DescField, options: JsonWriterOptio
     const { code, after } = fieldText(field, "", bind, typeOf);
     return `return ${presenceOf(field) ?? "true"} ? ${code} + ${literal(after)} : "null";`;
   };
-  const write = compileFunction<Write>("message", emit, () => {
+  const write = compileFunction<(message: Message) => string>("message", emit, () => {
     const writeField = plainFieldWriter(field, typeOf);
-    return (message: Local) => writeField(message) ?? "null";
+    return (message) => writeField(localOf(message)) ?? "null";
   });
-  return (message) => write(wholeMessage(message) as never);
+  return (message) => write(wholeMessage(message));
 }
 
 /** The writer for a message type. Each type is compiled once per registry and format, when it is first written. */
 export function createJsonWriter(desc: DescMessage, options: JsonWriterOptions): JsonWriter {
   const typeOf = typesOf(options);
   const type = typeOf(desc);
-  const write = (message: Message) => type.write(message as never);
+  const write = (message: Message) => type.write(message);
   if (!isStoredFormat(typeOf.format)) return (message) => write(wholeMessage(message));
   return (message) => (message instanceof StoredMessage ? StoredMessage.json(message, write) : write(message));
 }
@@ -70,7 +70,7 @@ export function createJsonWriter(desc: DescMessage, options: JsonWriterOptions):
 type Write = (value: never) => string;
 
 interface MessageType {
-  write: Write;
+  write(message: Message | Local): string;
 }
 
 const typesByRegistry = new WeakMap<Registry, Map<string, TypeOf>>();
@@ -186,7 +186,7 @@ function fieldText(field: DescField, before: string, bind: Bind, typeOf: TypeOf)
 /** The text of a list of messages in stored form, or of another list by `code`. */
 function storedListText(desc: DescMessage, code: string, before: string, bind: Bind, typeOf: TypeOf): string {
   const type = typeOf(desc);
-  const write = bind((message: Message) => type.write(message as never));
+  const write = bind((message: Message) => type.write(message));
   const list = `${bind(storedListOf)}(message)`;
   return `(${list} === undefined ? ${code} : ${literal(`${before}[`)} + ${list}.json(${write}) + "]")`;
 }

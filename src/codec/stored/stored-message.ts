@@ -6,7 +6,7 @@
 import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { compileFunction, zeroLiteral } from "../compile/compile-function.ts";
-import type { Local } from "../message-fields.ts";
+import { type LocalMessage, newMessage } from "../message-fields.ts";
 import { tagOf, type WireWriter } from "../wire/writer.ts";
 import { createWireToJson, json, type SuppliedFields, type WireToJson } from "./wire-to-json.ts";
 
@@ -47,15 +47,15 @@ export function storedListMaker<S>(desc: DescMessage, type: StoredType<S>): Stor
       },
     },
   });
-  const withoutList = (): Local => {
-    const { [field.localName]: _, ...unset } = create(desc) as unknown as Local;
+  const withoutList = (): LocalMessage => {
+    const { [field.localName]: _, ...unset } = newMessage(desc);
     return Object.assign(Object.create(prototype), unset);
   };
   const model = withoutList();
   const make = compileFunction<(stored: StoredList<S>) => Message>(
     "stored",
     (bind) => `const message = ${zeroLiteral(model, bind)};\nmessage[${bind(list)}] = stored;\nreturn message;`,
-    () => (stored) => Object.assign(withoutList(), { [list]: stored }) as unknown as Message,
+    () => (stored) => Object.assign(withoutList(), { [list]: stored }),
   );
   const writer = storedWriter(field.message, type);
   return (sources) => make(new StoredList(sources, writer));

@@ -55,7 +55,7 @@ function checkOf(field: DescField): Check | undefined {
       return (
         one &&
         ((values, path, found) => {
-          for (const [i, value] of (values as unknown[]).entries()) {
+          for (const [i, value] of (values as readonly unknown[]).entries()) {
             if (found.length > maxViolations) return;
             one(value, `${path}[${i}]`, found);
           }

@@ -130,8 +130,8 @@ export function createQuickCheck(matches: Matches): QuickCheck {
     const max = Number(own?.maxItems ?? Number.MAX_SAFE_INTEGER);
     if (item === alwaysValid && own === undefined) return alwaysValid;
     return (items) => {
-      const { length } = items as unknown[];
-      return length >= min && length <= max && (items as unknown[]).every(item);
+      const list = items as readonly unknown[];
+      return list.length >= min && list.length <= max && list.every(item);
     };
   }
 

@@ -14,7 +14,7 @@ import {
   field as fieldOption,
   oneof as oneofOption,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { getField } from "../../codec/index.ts";
+import { getField, type LocalMessage } from "../../codec/index.ts";
 import { counted, type FieldViolation, maxViolations } from "../../violations.ts";
 import { matches } from "./patterns.ts";
 import { createQuickCheck } from "./quick-check.ts";
@@ -33,12 +33,12 @@ export function violationsOf(
   const { name } = schema.field;
   if (name !== undefined) {
     const search = new Search(concerns);
-    search.field(name, message as Local, []);
+    search.field(name, message as LocalMessage, []);
     const [violation] = search.found;
     if (violation !== undefined) return [violation];
   }
   const search = new Search(concerns);
-  search.message(schema, message as Local, []);
+  search.message(schema, message as LocalMessage, []);
   return search.found;
 }
 
@@ -49,8 +49,6 @@ export function violationsOf(
 export function warmValidation(schemas: Iterable<DescMessage>): void {
   for (const schema of schemas) validator.validate(schema, create(schema));
 }
-
-type Local = Message & Record<string, unknown>;
 
 /** The element of a path for an item of a list or map. */
 type Subscript = Extract<Path[number], { kind: "list_sub" | "map_sub" }>;
@@ -68,7 +66,7 @@ class Search {
     return this.found.length > maxViolations;
   }
 
-  message(schema: DescMessage, message: Local, path: Path): void {
+  message(schema: DescMessage, message: LocalMessage, path: Path): void {
     if (quickCheck.keepsMessage(schema, message)) return;
     for (const field of inOrder(schema)) {
       if (this.#isFull) return;
@@ -80,18 +78,18 @@ class Search {
   }
 
   /** Checks a field without the quick check. */
-  field(field: DescField, message: Local, path: Path): void {
+  field(field: DescField, message: LocalMessage, path: Path): void {
     const value = getField(message, field);
     const here = [...path, field];
     const rules = getOption(field, fieldOption);
     if (field.fieldKind === "list") {
-      const items = value as unknown[];
+      const items = value as readonly unknown[];
       if (this.#hasItsSize(rules, items.length, here)) this.#items(field, items.entries(), here);
     } else if (field.fieldKind === "map") {
       const entries = Object.entries(value as object);
       if (this.#hasItsSize(rules, entries.length, here)) this.#items(field, entries, here);
     } else if (field.fieldKind === "message" && value !== undefined && rules.type.case === undefined) {
-      this.message(field.message, value as Local, here);
+      this.message(field.message, value as LocalMessage, here);
     } else if (!this.#isFarTooLong(rules, value, here)) {
       this.#ask(field, value, here);
     }
@@ -129,14 +127,14 @@ class Search {
           ? { kind: "list_sub", index: key }
           : { kind: "map_sub", key: isTextKey(field) ? key : BigInt(key) };
       if (field.message !== undefined && !hasEntryRules(field))
-        this.message(field.message, item as Local, [...path, subscript]);
+        this.message(field.message, item as LocalMessage, [...path, subscript]);
       else this.#ask(field, field.fieldKind === "map" ? { [key]: item } : [item], path, subscript);
     }
   }
 
   /** Asks the library about a value of the field or, with a subscript, about its only item. */
   #ask(field: DescField, value: unknown, path: Path, subscript?: Subscript): void {
-    const probe = create(field.parent) as Local;
+    const probe = create(field.parent) as LocalMessage;
     if (field.oneof === undefined) probe[field.localName] = value;
     else if (value !== undefined) probe[field.oneof.localName] = { case: field.localName, value };
     const result = validator.validate(field.parent, probe);
@@ -180,6 +178,6 @@ function isFirstOf(member: DescField): boolean {
   return member.oneof?.fields.every(({ number }) => number >= member.number) === true;
 }
 
-function isUnset({ localName }: { readonly localName: string }, message: Local): boolean {
+function isUnset({ localName }: { readonly localName: string }, message: LocalMessage): boolean {
   return (message[localName] as { case?: string }).case === undefined;
 }

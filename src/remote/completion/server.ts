@@ -1,6 +1,12 @@
 /** The names and uids of the resources of a server, for completion. */
 
-import { create, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  type Message,
+  type MessageInitShape,
+} from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../../client/index.ts";
 import { ProfileError } from "../../client-node/index.ts";
@@ -63,7 +69,11 @@ async function list(session: Session, resource: ResourceEntry): Promise<readonly
 async function search(session: Session, { type }: ResourceEntry, prefix: string): Promise<readonly Item[] | undefined> {
   const method = contractRegistry().getService("platform.search.v1.SearchService")!.method
     .searchNames as DescMethodUnary;
-  const request = create(method.input, { prefix, types: [type], pageSize: maxCandidates } as never);
+  const request = create(method.input, {
+    prefix,
+    types: [type],
+    pageSize: maxCandidates,
+  } as MessageInitShape<DescMessage>);
   try {
     const { message } = await session.transport.unary(method, undefined, undefined, undefined, request);
     const { results } = message as Message & { readonly results: readonly Item[] };

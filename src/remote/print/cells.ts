@@ -14,7 +14,8 @@ export interface CellStyle {
 export function cellOf(field: DescField, message: Message, style: CellStyle): string {
   const value = fieldValue(field, message);
   if (value === undefined) return "";
-  if (field.fieldKind === "list") return (value as unknown[]).map((item) => textOf(field, item, style)).join(",");
+  if (field.fieldKind === "list")
+    return (value as readonly unknown[]).map((item) => textOf(field, item, style)).join(",");
   if (field.fieldKind === "map")
     return Object.entries(value as object)
       .map(([key, item]) => `${printable(key)}=${textOf(field, item, style)}`)

@@ -35,7 +35,7 @@ export function withOutput(command: Command, byDefault: Format = "table", more: 
     try {
       if (text.startsWith(jsonPath)) parseTemplate(text.slice(jsonPath.length));
       else if (text.startsWith(customColumns)) parseColumns(text.slice(customColumns.length));
-      else return parsePlain.call(option, text, before as never);
+      else return parsePlain.call(option, text, before);
     } catch (error) {
       throw error instanceof CommandFailure ? new InvalidArgumentError(error.message) : error;
     }

@@ -1,5 +1,13 @@
 /** Calls of methods by their descriptors. */
-import { create, type DescMethod, type DescMethodUnary, type Message, toBinary } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescMethodUnary,
+  type Message,
+  type MessageInitShape,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../../client/index.ts";
@@ -13,7 +21,8 @@ import type { Session } from "./session.ts";
 export async function callMethod(session: Session, method: DescMethod, request: object): Promise<Message> {
   const { server, transport } = session;
   const { name, parent, input, output } = method;
-  const message = "$typeName" in request ? (request as Message) : create(input, request as never);
+  const message =
+    "$typeName" in request ? (request as Message) : create(input, request as MessageInitShape<DescMessage>);
   try {
     const answer = await transport.unary(method as DescMethodUnary, undefined, undefined, undefined, message);
     // JSON of something else decodes, too: unknown fields are ignored, for newer servers.

@@ -1,5 +1,11 @@
 /** The roles of the caller, as far as the caller may list them. */
-import { create, type DescMethodUnary, type JsonObject } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  type JsonObject,
+  type MessageInitShape,
+} from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../../client/index.ts";
 import { rootOf } from "../../uid.ts";
@@ -63,7 +69,7 @@ export async function callUnlessDenied(
   request: object,
 ): Promise<JsonObject | undefined> {
   const method = contractRegistry().getService(service)!.method[name] as DescMethodUnary;
-  const message = create(method.input, request as never);
+  const message = create(method.input, request as MessageInitShape<DescMessage>);
   try {
     const response = await session.transport.unary(method, undefined, undefined, undefined, message);
     return jsonOf(method.output, response.message) as JsonObject;

@@ -39,9 +39,9 @@ export function createPayloadWriter(binding: Binding, options: PayloadOptions): 
     return {
       kind: "raw",
       write(message) {
-        const body = (
-          field === undefined ? wholeMessage(message) : getField(wholeMessage(message) as unknown as Local, field)
-        ) as Local | undefined;
+        const body = (field === undefined ? wholeMessage(message) : getField(wholeMessage(message), field)) as
+          | Local
+          | undefined;
         return {
           contentType: (body?.contentType as string | undefined) ?? "",
           data: (body?.data as Uint8Array | undefined) ?? new Uint8Array(),

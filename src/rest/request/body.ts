@@ -8,7 +8,7 @@ import {
   hasCustomJson,
   type JsonNode,
   JsonSyntaxError,
-  type Local,
+  newMessage,
   parseJson,
   setField,
   type Violations,
@@ -119,7 +119,7 @@ function createFieldBodyReader(binding: Binding, field: DescField, options: Body
     return {
       kind: "raw",
       read(message, raw) {
-        setField(message as unknown as Local, field, httpBodyOf(desc, raw));
+        setField(message, field, httpBodyOf(desc, raw));
         return { paths: [] };
       },
     };
@@ -132,7 +132,7 @@ function createFieldBodyReader(binding: Binding, field: DescField, options: Body
       const json = bytes.length === 0 ? undefined : parse(bytes);
       const value = json === undefined ? desc && emptyOf(desc) : read(json, violations);
       if (json === null && value === undefined) violations.add("the body must not be null");
-      if (value !== undefined) setField(message as unknown as Local, field, value);
+      if (value !== undefined) setField(message, field, value);
       const paths = json === undefined || desc === undefined ? [] : fieldPathsOf(desc, json);
       return { paths: paths.filter((path) => !bound.includes(`${field.name}.${path}`)) };
     },
@@ -159,5 +159,5 @@ export function isHttpBody(desc: DescMessage): boolean {
 }
 
 function httpBodyOf(desc: DescMessage, { bytes, contentType }: RequestBody): Message {
-  return Object.assign(create(desc) as unknown as Local, { contentType, data: bytes }) as unknown as Message;
+  return Object.assign(newMessage(desc), { contentType, data: bytes });
 }

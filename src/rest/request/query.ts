@@ -7,7 +7,7 @@
  * mistyped filter would list everything.
  */
 import type { DescField, Message } from "@bufbuild/protobuf";
-import { getField, type Local, mapKeyReader, setField, setOwn, type Violations } from "../../codec/index.ts";
+import { getField, getList, type Local, mapKeyReader, setField, setOwn, type Violations } from "../../codec/index.ts";
 import { shorten } from "../../violations.ts";
 import type { Binding } from "../binding.ts";
 import {
@@ -120,7 +120,7 @@ class Assignment {
     if (value === undefined) return `must be ${reader.expects}`;
     const holder = holderOf(this.#message, path);
     if (field.fieldKind === "list") {
-      (getField(holder, field) as unknown[]).push(value);
+      getList(holder, field).push(value);
       return undefined;
     }
     if (field.fieldKind === "map")

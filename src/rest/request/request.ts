@@ -9,7 +9,7 @@
 
 import { create, type DescField, type Message } from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
-import { type Local, setField, Violations } from "../../codec/index.ts";
+import { setField, Violations } from "../../codec/index.ts";
 import { invalidArgument } from "../../message/index.ts";
 import type { Binding, BoundVariable } from "../binding.ts";
 import { findField, holderOf, isRequired, leafField } from "../field-path.ts";
@@ -64,7 +64,7 @@ export function createRequestReader(binding: Binding, options: RequestOptions): 
         throwIfAny(violations);
         message = replaced ?? message;
         if (maskField !== undefined && paths !== undefined && !given.has(maskField.name))
-          setField(message as unknown as Local, maskField, create(FieldMaskSchema, { paths }));
+          setField(message, maskField, create(FieldMaskSchema, { paths }));
         for (const [index, { path }] of binding.variables.entries())
           setField(holderOf(message, path), leafField(path), captures[index]);
         checkRequired?.(message, violations);

@@ -67,12 +67,10 @@ const sortable = {
   sortNames: {
     date: "date",
     uid: "uid",
-    ...Object.fromEntries(
-      ["created_at", "create_time", "createTime", "updated_at", "update_time", "updateTime"].map((name) => [
-        name,
-        "date",
-      ]),
-    ),
+    created_at: "date",
+    create_time: "date",
+    updated_at: "date",
+    update_time: "date",
   },
   defaultOrder: [{ column: "date", descending: false }],
 };

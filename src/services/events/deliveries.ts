@@ -118,7 +118,7 @@ async function requireEnabled(uid: string, context: HandlerContext): Promise<voi
 }
 
 const byEventTime = {
-  sortNames: { event_time: "event_time", eventTime: "event_time" },
+  sortNames: { event_time: "event_time" },
   defaultOrder: [{ column: "event_time", descending: true }],
 };
 const byType = { sortNames: { type: "type" }, defaultOrder: [{ column: "type", descending: false }] };

@@ -11,7 +11,6 @@ import {
   type RotateSigningSecretRequest,
   type UpdateDeliverySettingsRequest,
 } from "../../../gen/platform/delivery/v1/deliveries_pb.ts";
-import { ListSubscriptionsRequestSchema } from "../../../gen/platform/events/v2/subscriptions_pb.ts";
 import {
   contentOf,
   databaseOf,
@@ -33,12 +32,10 @@ import { subscriptions } from "./subscriptions.ts";
 /** Settings are rows of their own. A subscription without a row has the settings that it had at first. */
 export const deliverySettings = defineResource({
   schema: DeliverySettingsSchema,
-  list: ListSubscriptionsRequestSchema,
   parent: groups,
   onParentDelete: "cascade",
   partOf: subscriptions,
   columns: {},
-  filters: {},
 });
 
 const dayMs = 86_400_000;

@@ -30,7 +30,7 @@ export interface ImagePackage {
 }
 
 /** The rows of package lists. The uid is that of the image. */
-const imagePackages: TableSpec = { name: "image_packages", columns: {} };
+export const imagePackages: TableSpec = { name: "image_packages", columns: {} };
 
 /** The packages of a digest by where they come from. */
 interface PackageLists {

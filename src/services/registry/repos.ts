@@ -37,13 +37,11 @@ export const repos = defineResource({
 /** Readmes are rows of their own, so that lists of repos do not read them. A repo without a row has an empty readme. */
 export const readmes = defineResource({
   schema: RepoReadmeSchema,
-  list: ListReposRequestSchema,
   parent: groups,
   onParentDelete: "cascade",
   partOf: repos,
   byteQuota: "readmeBytes",
   columns: {},
-  filters: { name: () => [] },
 });
 
 export const reposService = implement(ReposService, [repos, readmes], {

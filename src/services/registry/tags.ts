@@ -1,5 +1,5 @@
 /** Tags: names for digests in a repo. Creating a tag that exists moves it. */
-import { create } from "@bufbuild/protobuf";
+import { create, type Message } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
@@ -14,6 +14,7 @@ import {
   databaseOf,
   defineResource,
   equalTo,
+  type Filter,
   implement,
   insertResource,
   toResponse,
@@ -36,7 +37,7 @@ function familiesOf(name: string): string {
     .join(" ");
 }
 
-function outside(family: keyof typeof families) {
+function outside(family: keyof typeof families): Filter<boolean, Message, "family"> {
   return () => [{ column: "family", notIn: familySets.filter((set) => set.includes(family)) }];
 }
 

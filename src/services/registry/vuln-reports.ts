@@ -98,6 +98,8 @@ const reports: TableSpec = {
 };
 const findingsTable: TableSpec = { name: "vuln_report_findings", columns: {} };
 const files: TableSpec = { name: "vuln_report_files", columns: {} };
+/** The tables of reports, each below its repo. */
+export const reportTables = [reports, findingsTable, files];
 
 const compress = promisify<Uint8Array, Buffer>(gzip);
 const decompress = promisify<Uint8Array, Buffer>(gunzip);

@@ -1,5 +1,5 @@
 /** Provisioning by SCIM of identity providers, which is set up by methods of v1 alone. */
-import { create, type DescMethod } from "@bufbuild/protobuf";
+import { create, type DescMessage, type DescMethod, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, durationMs, type Timestamp, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import * as v1 from "../../../gen/platform/iam/v1/identity_providers_pb.ts";
@@ -35,14 +35,15 @@ export function provisioningMethods({ custom }: MethodTranslations) {
       work: (request: R, state: StoredProvisioning, context: HandlerContext) => Promise<object>,
     ) =>
     (method: DescMethod): Handler =>
-      custom(method, undefined, async (request: R, context) => {
+      custom(method, undefined, async (message, context) => {
+        const request = message as Message & R;
         const { identityProviderId } = request;
         const row = await findRow(identityProviders, identityProviderId, context);
         const state = await readProvisioning(databaseOf(context), identityProviderId);
         const answer = await work(request, state, context);
         // The provider has changed, which its subscribers learn.
         await rewriteResource(identityProviders, row, messageOf(identityProviders, row), context);
-        return create(method.output, { ...answer, identityProviderId } as never);
+        return create(method.output, { ...answer, identityProviderId } as MessageInitShape<DescMessage>);
       });
 
   return {

@@ -60,12 +60,8 @@ export const advisories = defineResource({
     query: (text) =>
       text.includes(separator) ? [{ column: "terms", hasAny: [] }] : [{ column: "search", contains: searchable(text) }],
   },
-  sortNames: {
-    advisory_id: "advisory_id",
-    advisoryId: "advisory_id",
-    artifact_name: "artifact_name",
-    artifactName: "artifact_name",
-  },
+  hasFeeds: true,
+  sortNames: { advisory_id: "advisory_id", artifact_name: "artifact_name" },
   async hydrate(messages, _rows, session) {
     const severities = await severitiesOf(
       session,
@@ -87,18 +83,18 @@ function searchable(...texts: readonly string[]): string {
 }
 
 /** An empty value matches nothing, not even an advisory with an empty value. */
-function having(tag: Tag, values: readonly string[]): readonly Condition[] {
+function having(tag: Tag, values: readonly string[]): readonly Condition<"terms">[] {
   return [{ column: "terms", hasAny: values.filter(Boolean).map((value) => term(tag, value)) }];
 }
 
-function anyOf(tag: Tag): Filter<readonly string[]> {
+function anyOf(tag: Tag): Filter<readonly string[], Message, "terms"> {
   return (values) => having(tag, values);
 }
 
 const eventFields = ["eventTypes", "eventReviewStates", "eventAuthors", "eventReviewers"] as const;
 
 /** The filters on events make one condition together. The first of them that is set returns it. */
-function ofOneEvent(field: keyof EventFilter): Filter<unknown, EventFilter & Message> {
+function ofOneEvent(field: keyof EventFilter): Filter<unknown, EventFilter & Message, "terms"> {
   return (_value, request) => {
     const first = eventFields.find((name) => request[name].length > 0);
     return first === field ? [{ column: "terms", hasAny: eventFilterTerms(request) }] : [];

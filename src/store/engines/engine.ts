@@ -53,7 +53,7 @@ export interface Engine {
    * Distributes the tables of tenants among the workers of a cluster, and returns how many were not. Absent where there
    * is no such cluster. Errors: RefusedError.
    */
-  distribute?(): Promise<number>;
+  distribute?(tables: readonly string[]): Promise<number>;
   /** Runs `body`, whose reads all see the same state, however long it takes. */
   snapshot<T>(body: (connection: SqlConnection) => Promise<T>): Promise<T>;
   /** Reads the whole database file and reports what is damaged. Absent where the server keeps the files. */

@@ -4,18 +4,19 @@ import type { Operator } from "../sql/operators.ts";
 import type { Subtree } from "../sql/subtree.ts";
 
 /**
- * A condition on a base column or an indexed column; null is "" or 0, as stored. `hasAny` and `hasNone` are for `texts`
+ * A condition on one of the columns `C`, base columns or indexed ones; null is "" or 0, as stored. `hasAny` and `hasNone` are for `texts`
  * columns, `contains` for `search` columns: it matches a substring, character by character. Every text contains "".
  */
-export type Condition =
-  | { readonly column: string; readonly equals: ColumnValue }
-  | { readonly column: string; readonly in: readonly ColumnValue[] }
-  | { readonly column: string; readonly notIn: readonly ColumnValue[] }
-  | { readonly column: string; readonly greaterThan: number }
-  | { readonly column: string; readonly startsWith: string }
-  | { readonly column: string; readonly hasAny: readonly string[] }
-  | { readonly column: string; readonly hasNone: readonly string[] }
-  | { readonly column: string; readonly contains: string };
+export type Condition<C extends string = string> = { readonly column: C } & (
+  | { readonly equals: ColumnValue }
+  | { readonly in: readonly ColumnValue[] }
+  | { readonly notIn: readonly ColumnValue[] }
+  | { readonly greaterThan: number }
+  | { readonly startsWith: string }
+  | { readonly hasAny: readonly string[] }
+  | { readonly hasNone: readonly string[] }
+  | { readonly contains: string }
+);
 
 /** The rows that meet everything that is given. */
 export interface Selection {

@@ -4,7 +4,7 @@ import { rowReader, type TableSpec } from "../rows/row.ts";
 import { type RowStatements, rowStatements } from "../rows/statements.ts";
 import type { Dialect, SearchParts } from "../sql/dialect.ts";
 import type { ContentType } from "../sql/indexed-column.ts";
-import { childOrders } from "./child-orders.ts";
+import { childOrders } from "./indexes.ts";
 import { type ListStatements, listStatements } from "./statements.ts";
 
 /** A table with its statements. */

@@ -3,7 +3,7 @@
  * identity with patterns can be derived only from its message: -1 marks the rows that the program has yet to index.
  */
 
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Migration } from "../migration.ts";
 
 export const keySources: Migration = {
@@ -12,10 +12,10 @@ export const keySources: Migration = {
   statements: ({ query, types }) => [
     query.schema
       .alterTable("identities")
-      .addColumn("key_source", types.text as never, (c) => c.notNull().defaultTo("")),
+      .addColumn("key_source", types.text as RawBuilder<never>, (c) => c.notNull().defaultTo("")),
     query.schema
       .alterTable("identities")
-      .addColumn("has_patterns", types.integer as never, (c) => c.notNull().defaultTo(-1)),
+      .addColumn("has_patterns", types.integer as RawBuilder<never>, (c) => c.notNull().defaultTo(-1)),
     sql`update identities set key_source = case relationship when 1 then issuer when 2 then 'carried ' || issuer else '' end`,
     sql`update identities set has_patterns = 0 where relationship <> 1 or parent = ''`,
     query.schema.dropIndex("identities_issuer_subject"),

@@ -82,5 +82,5 @@ export function keyedTable(
   for (const [column, type] of Object.entries(columns)) {
     table = table.addColumn(column, types[type] as RawBuilder<never>, (definition) => definition.notNull());
   }
-  return table.addPrimaryKeyConstraint(`${name}_${key.join("_")}`, key as never);
+  return table.addPrimaryKeyConstraint(`${name}_${key.join("_")}`, [...key]);
 }

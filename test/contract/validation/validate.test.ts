@@ -1,4 +1,4 @@
-import { create, type DescField, type DescMessage, getOption, isFieldSet, type Message } from "@bufbuild/protobuf";
+import { create, getOption, isFieldSet, type Message } from "@bufbuild/protobuf";
 import {
   field as fieldOption,
   MapRulesSchema,
@@ -6,14 +6,12 @@ import {
   RepeatedRulesSchema,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { describe, expect, test } from "vitest";
-import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { ListResolvedVulnsReportsRequestSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { IdentitySchema } from "../../../gen/platform/iam/v2/identities_pb.ts";
 import { ListReposRequestSchema, RepoSchema } from "../../../gen/platform/registry/v2/repos_pb.ts";
 import { TagSchema } from "../../../gen/platform/registry/v2/tags_pb.ts";
 import { violationsOf } from "../../../src/contract/index.ts";
 import { contractTypes } from "../../codec/message-types.ts";
-import { generatedServices } from "../generated.ts";
 
 const nameRule = { field: "name", description: 'name must match "^[a-z0-9 ._-]{1,}$"' };
 
@@ -128,27 +126,3 @@ test("the rules of the contract are those that the search knows", () => {
     }
   }
 });
-
-test("every list and map that a caller may fill has a greatest size", () => {
-  const inputs = new Set<DescMessage>();
-  const collect = (schema: DescMessage) => {
-    if (inputs.has(schema) || schema.typeName.startsWith("google.protobuf.")) return;
-    inputs.add(schema);
-    for (const { message } of schema.fields.filter((field) => !isOutputOnly(field))) if (message) collect(message);
-  };
-  for (const { methods } of generatedServices) for (const { input } of methods) collect(input);
-  const unbounded = [...inputs].flatMap(({ fields }) =>
-    fields.filter((field) => !isOutputOnly(field) && isUnbounded(field)),
-  );
-  expect(unbounded.map(String)).toEqual([]);
-});
-
-function isOutputOnly(field: DescField): boolean {
-  return getOption(field, field_behavior).includes(FieldBehavior.OUTPUT_ONLY);
-}
-
-function isUnbounded(field: DescField): boolean {
-  const { type } = getOption(field, fieldOption);
-  if (field.fieldKind === "list") return type.case !== "repeated" || type.value.maxItems === 0n;
-  return field.fieldKind === "map" && (type.case !== "map" || type.value.maxPairs === 0n);
-}

@@ -1,17 +1,9 @@
 /** Asks a server to stop the statement that it runs for a connection. */
 import pg from "pg";
+import { internalsOf } from "./client-internals.ts";
 
 /** How long a request may take. */
 const requestMs = 1000;
-
-/** What a client knows of its connection. The types of pg lack it. */
-interface Identified {
-  readonly processID: number | null;
-  readonly secretKey: number | null;
-  readonly ssl: boolean | object;
-  readonly host: string;
-  readonly port: number;
-}
 
 /** The part of pg's connection that sends requests. */
 interface RequestConnection extends NodeJS.EventEmitter {
@@ -26,7 +18,7 @@ interface RequestConnection extends NodeJS.EventEmitter {
  * statement of the connection is hit by it then. Resolves with false when the server could not be asked.
  */
 export function cancelStatement(client: pg.ClientBase): Promise<boolean> {
-  const { processID, secretKey, ssl, host, port } = client as unknown as Identified;
+  const { processID, secretKey, ssl, host, port } = internalsOf(client);
   if (processID === null || secretKey === null) return Promise.resolve(false);
   const Connection = pg.Connection as unknown as new (options: { readonly ssl: boolean | object }) => RequestConnection;
   const connection = new Connection({ ssl });

@@ -12,41 +12,11 @@ import type { Dialect } from "../../sql/dialect.ts";
 import { RefusedError } from "../../sql/errors.ts";
 import { compile, type SqlConnection, slot } from "../../sql/statement.ts";
 
-/** The tables of tenants. Any other is on the coordinator. */
-const tenantTables = [
-  "groups",
-  "identities",
-  "roles",
-  "role_bindings",
-  "repos",
-  "repo_readmes",
-  "tags",
-  "identity_providers",
-  "external_group_role_mappings",
-  "identity_provider_sign_ins",
-  "account_associations",
-  "terms_acceptances",
-  "images",
-  "image_packages",
-  "subscriptions",
-  "delivery_settings",
-  "vuln_reports",
-  "vuln_report_findings",
-  "vuln_report_files",
-  "scim_settings",
-  "scim_users",
-  "scim_groups",
-  "scim_members",
-] as const;
-
 /**
  * The tables that Citus need not know: only migrations write to the first two, and what writes to a queue and to a
  * worker writes to other tables, too. Of a table that it knows, Citus does not report how many entries a queue got.
  */
 const unknownTables = ["migrations", "migration_lock", "deliveries"];
-
-/** All shards of one organisation are on the same worker. */
-const colocatedWith = tenantTables[0];
 
 /** The dialect of a database in which these tables are distributed. */
 export function distributedDialect(postgres: Dialect, tables: ReadonlySet<string>): Dialect {
@@ -59,12 +29,13 @@ export function distributedDialect(postgres: Dialect, tables: ReadonlySet<string
 }
 
 /**
- * Distributes the tables of tenants that are not in `distributed`, and returns how many. Errors: RefusedError where the
- * database has no Citus.
+ * Distributes those of these tables that are not in `distributed`, and returns how many. All shards of one organisation
+ * are on the same worker. Errors: RefusedError where the database has no Citus.
  */
 export async function distribute(
   { query }: Dialect,
   connection: SqlConnection,
+  tables: readonly string[],
   distributed: ReadonlySet<string>,
 ): Promise<number> {
   const run = (text: string) => connection.run({ text, slots: [] }, {});
@@ -76,7 +47,7 @@ export async function distribute(
     sql`select indexrelid::regclass::text, pg_get_indexdef(indexrelid) from pg_index
       where indrelid = ${slot("table")}::regclass and indisunique and not indisprimary`,
   );
-  const missing = tenantTables.filter((table) => !distributed.has(table));
+  const missing = tables.filter((table) => !distributed.has(table));
   for (const table of missing) {
     await run(`alter table ${table} add column root text collate "C"`);
     await run(`update ${table} set root = split_part(uid, '/', 1)`);
@@ -87,7 +58,7 @@ export async function distribute(
       await run(`drop index ${name}`);
       await run(definition.replace(/\)$/, ", root)"));
     }
-    const place = table === colocatedWith ? "" : `, colocate_with => '${colocatedWith}'`;
+    const place = table === tables[0] ? "" : `, colocate_with => '${tables[0]}'`;
     await connection.rows({ text: `select create_distributed_table('${table}', 'root'${place})`, slots: [] }, {});
   }
   const others = sql`select c.relname::text from pg_class as c

@@ -211,7 +211,7 @@ export async function openPostgres(
     ...(!pool.isPooled && {
       buildIndex: (table: string, name: string, create: string) => buildIndex(pool, table, name, create),
     }),
-    distribute: () => exclusively((connection) => distribute(dialect, connection, distributedTables)),
+    distribute: (tables) => exclusively((connection) => distribute(dialect, connection, tables, distributedTables)),
     snapshot: (body) => once(beginSnapshot, undefined, body),
     check: (timeoutMs) => pool.check(timeoutMs),
     close: async () => {

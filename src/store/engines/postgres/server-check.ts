@@ -1,6 +1,7 @@
 /** Checks at the start that a server can be used, and how it is reached. */
 import type pg from "pg";
 import { RefusedError } from "../../sql/errors.ts";
+import { internalsOf } from "./client-internals.ts";
 
 /** The oldest version of PostgreSQL that is supported, as `server_version_num`. */
 const minVersion = 140_000;
@@ -43,7 +44,7 @@ export async function checkServer(client: pg.ClientBase): Promise<Server> {
       `the database ${database} has the encoding ${encoding}; create one with UTF8: create database … encoding 'UTF8' template template0`,
     );
   // A pooler makes up the process id that its clients get.
-  const isPooled = (client as unknown as { processID: number | null }).processID !== pid;
+  const isPooled = internalsOf(client).processID !== pid;
   if (isPooled) await checkTransactions(client);
   return { isPooled, isReadOnly, distributedTables: hasCitus ? await distributedTables(client) : new Set() };
 }

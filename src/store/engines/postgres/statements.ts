@@ -2,6 +2,7 @@
 import type { Socket } from "node:net";
 import pg from "pg";
 import { parametersOf, type Statement, type Values } from "../../sql/statement.ts";
+import { internalsOf } from "./client-internals.ts";
 import { translated } from "./errors.ts";
 
 /** How many statements get a name, which the server keeps prepared. Further ones are sent unnamed. */
@@ -84,7 +85,7 @@ export function gather(client: pg.ClientBase): void {
 }
 
 function streamOf(client: pg.ClientBase): Socket {
-  return (client as unknown as { connection: { stream: Socket } }).connection.stream;
+  return internalsOf(client).connection.stream;
 }
 
 /** Closes the socket of a connection. Statements that wait on it fail. */

@@ -11,6 +11,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { Histogram } from "../../../histogram/index.ts";
+import { arrayRows } from "./array-rows.ts";
 
 /**
  * A task of the thread: a checkpoint while writers run, one that restarts the log, one that also empties its file, or
@@ -65,7 +66,7 @@ export class Checkpoints {
   committed(): void {
     if (this.#task !== undefined || this.#needsPause || this.#hasFailed) return;
     try {
-      const [, pages, moved] = this.#log.get() as unknown as [busy: number, pages: number, moved: number];
+      const [, pages, moved] = arrayRows(this.#log)[0] as [busy: number, pages: number, moved: number];
       if (pages - moved < minPages) return;
       void this.#do("passive").then(() => {
         this.#needsPause = true;

@@ -2,6 +2,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { DamagedError } from "../../sql/errors.ts";
 import { parametersOf, type Statement, type Values } from "../../sql/statement.ts";
+import { arrayRows } from "./array-rows.ts";
 import { translated } from "./errors.ts";
 import type { WritingConnection } from "./group-commit.ts";
 
@@ -27,7 +28,7 @@ export class SqliteConnection implements WritingConnection {
 
   rows(statement: Statement, values: Values): unknown[][] {
     try {
-      const rows = this.#prepare(statement).all(...bind(statement, values)) as unknown as unknown[][];
+      const rows = arrayRows(this.#prepare(statement), ...bind(statement, values));
       if (!statement.text.startsWith("select ")) this.#writes++;
       return rows;
     } catch (error) {
@@ -176,7 +177,7 @@ function dataVersion(database: DatabaseSync): StatementSync {
 }
 
 function versionOf(dataVersion: StatementSync): unknown {
-  return (dataVersion.get() as unknown as [unknown])[0];
+  return arrayRows(dataVersion)[0]![0];
 }
 
 function bind(statement: Statement, values: Values): SQLInputValue[] {

@@ -5,6 +5,7 @@
 import { setPriority } from "node:os";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
+import { arrayRows } from "./array-rows.ts";
 import type { ReaderAnswer, ReaderData, ReaderQuery } from "./readers.ts";
 
 /** The page cache of one thread. */
@@ -37,7 +38,7 @@ parentPort?.on("message", ({ number, text, parameters }: ReaderQuery) => {
 
 function answer(text: string, parameters: readonly unknown[]): ReaderAnswer {
   try {
-    return { rows: statement(text).all(...(parameters as SQLInputValue[])) as unknown as unknown[][] };
+    return { rows: arrayRows(statement(text), ...(parameters as SQLInputValue[])) };
   } catch (error) {
     const { message, errcode } = error as Error & { errcode?: number };
     return { message, errcode };
