@@ -93,8 +93,8 @@ export class Speakers {
   }
 
   /**
-   * `trusts`: whether a static key set has verified the token. Signs its user in. Errors: TokenRejected if it speaks for
-   * nobody.
+   * `trusts`: whether a static key set has verified the token. Signs its user in. Errors: TokenRejected if it speaks
+   * for nobody.
    */
   async speaker(
     principal: Omit<Principal, "keys" | "signed">,

@@ -118,7 +118,7 @@ export class EndpointCalls {
   #noteFailure(running: RunningCall, reason: unknown): ConnectError {
     const { call, origin, known } = running;
     const error = this.#noteFault(reason, call.method, origin.requestId);
-    if (error.code === Code.Unauthenticated && error.cause !== undefined)
+    if (isDenial(error.code) && error.cause !== undefined)
       logRefusedToken(this.#options.log, call.method, error.cause, origin.requestId);
     if (isDenial(error.code) || (call.rateClass === "write" && !isRateLimited(error)))
       running.report(known?.resource, reasonOf(error.code));

@@ -46,8 +46,13 @@ test("has every event", () => {
   expect(emitted.size).toBeGreaterThan(30);
 });
 
+/** The event of no change: a subscription gets it from SendTestEvent. */
+const ofTest = "delivery.test.v1";
+
 test("has no other event", () => {
   expectNoFaults(
-    [...listed].filter((type) => !emitted.has(type)).map((type) => `docs/events.md: nothing emits ${type}`),
+    [...listed]
+      .filter((type) => type !== ofTest && !emitted.has(type))
+      .map((type) => `docs/events.md: nothing emits ${type}`),
   );
 });

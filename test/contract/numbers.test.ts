@@ -49,7 +49,6 @@ test("a field that the public API does not have has a number that it will not us
         return `${place}: a new field takes the next free number from ${firstFree} on (docs/changing-the-contract.md#field)`;
       }),
   );
-  expect(added.length).toBeGreaterThan(15);
 });
 
 test("what only this server has is called by one number everywhere", () => {

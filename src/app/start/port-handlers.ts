@@ -1,4 +1,7 @@
-/** What answers at a port, also while its server takes no calls: before it has started, and once it cannot work any more. */
+/**
+ * What answers at a port, also while its server takes no calls: before it has started, and once it cannot work any
+ * more.
+ */
 import { completeError, unavailable } from "../../errors.ts";
 import type { OnePortOptions } from "../../http/index.ts";
 import { isGone, type PortRequest } from "../../message/index.ts";

@@ -4,8 +4,9 @@ import type { Operator } from "../sql/operators.ts";
 import type { Subtree } from "../sql/subtree.ts";
 
 /**
- * A condition on one of the columns `C`, base columns or indexed ones; null is "" or 0, as stored. `hasAny` and `hasNone` are for `texts`
- * columns, `contains` for `search` columns: it matches a substring, character by character. Every text contains "".
+ * A condition on one of the columns `C`, base columns or indexed ones; null is "" or 0, as stored. `hasAny` and
+ * `hasNone` are for `texts` columns, `contains` for `search` columns: it matches a substring, character by character.
+ * Every text contains "".
  */
 export type Condition<C extends string = string> = { readonly column: C } & (
   | { readonly equals: ColumnValue }
