@@ -39,10 +39,10 @@ function underscored(name: string): string {
 
 const units: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes", "1": "_ratio" };
 
-/** As OpenTelemetry says for Prometheus: `rpc_server_call_duration_seconds`, and `_total` for a counter. */
+/** As OpenTelemetry says for Prometheus: `rpc_server_call_duration_seconds`, `_total` for a counter, never a ratio. */
 function prometheusName({ name, unit = "", kind }: Metric): string {
   const bare = underscored(name);
-  const suffix = units[unit] ?? "";
+  const suffix = kind === "counter" && unit === "1" ? "" : (units[unit] ?? "");
   const named = bare.endsWith(suffix) ? bare : bare + suffix;
   return kind === "counter" ? `${named}_total` : named;
 }

@@ -132,7 +132,7 @@ describe("list --limit", () => {
   });
 
   test.each(["-1", "x", "1.5"])("%j is no limit", async (limit) => {
-    expect(await events("list", `--limit=${limit}`)).toMatchObject({ code: 1, stdout: "" });
+    expect(await events("list", `--limit=${limit}`)).toMatchObject({ code: 2, stdout: "" });
   });
 });
 
