@@ -7,8 +7,8 @@ import { registerHooks } from "node:module";
 /** By the end of a module's URL: a text in it, and what stands there in the next release. */
 const changes: Readonly<Record<string, readonly [string, string]>> = {
   "/src/store/migrations/index.ts": [
-    "[{ steps: all, finish: [] }];",
-    `[{ steps: all, finish: [] }, (await import("${new URL("./release.ts", import.meta.url)}")).nextRelease];`,
+    "[{ steps: [...firstTables, ...all], finish: [] }];",
+    `[{ steps: [...firstTables, ...all], finish: [] }, (await import("${new URL("./release.ts", import.meta.url)}")).nextRelease];`,
   ],
   "/src/services/registry/repos.ts": [
     "columns: { name: { text: (repo) => repo.name } }",
