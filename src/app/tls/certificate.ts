@@ -79,8 +79,17 @@ export function watchCertificate({ live, log, now, files, use }: CertificateOpti
       log.warn({ reason: error.message }, "certificates not reloaded: those in use are kept");
     }
   };
+  /** Whether a reading waits for the one before it, and so will see what is there now. */
+  let isQueued = false;
   const reload = () => {
-    reading = reading.then(read).catch((error: unknown) => log.error({ err: error }, "certificates not reloaded"));
+    if (isQueued) return;
+    isQueued = true;
+    reading = reading
+      .then(() => {
+        isQueued = false;
+        return read();
+      })
+      .catch((error: unknown) => log.error({ err: error }, "certificates not reloaded"));
   };
 
   function checkExpiry(): void {
