@@ -16,7 +16,7 @@ const minDelayMs = 500;
  */
 export function retryDelayMs(attempts: number, retryAfterMs = 0, random: () => number = Math.random): number {
   const ceilingMs = Math.min(firstDelayMs * 2 ** (attempts - 1), maxDelayMs);
-  return Math.max(minDelayMs, ceilingMs * random(), Math.min(retryAfterMs, maxDelayMs));
+  return Math.round(Math.max(minDelayMs, ceilingMs * random(), Math.min(retryAfterMs, maxDelayMs)));
 }
 
 /**

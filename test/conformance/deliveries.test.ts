@@ -101,6 +101,11 @@ onEveryServer(
         expect(delivery).toMatchObject({ state: "STATE_PENDING", nextAttemptTime: expect.any(String) });
         expect(delivery.attempts[0]).toMatchObject({ statusCode: 500, error: "" });
         expect(JSON.stringify(delivery)).not.toContain("own words");
+        const { eventId } = delivery;
+        for (const over of protocols) {
+          const read = await platform().ok("GetDelivery", { subscription: uid, eventId }, { over });
+          expect(read).toMatchObject({ state: "STATE_PENDING", nextAttemptTime: expect.stringMatching(/\.\d{3}Z$/) });
+        }
       });
 
       test("with the reason why there was no response", async () => {

@@ -6,6 +6,7 @@ test("the delay is random, up to a limit that doubles with each attempt, up to a
   expect(longest).toEqual([5000, 10_000, 20_000, 40_000, 2_560_000, 3_600_000, 3_600_000]);
   expect(retryDelayMs(4, 0, () => 0.25)).toBe(10_000);
   expect(retryDelayMs(4, 0, () => 0)).toBe(500);
+  expect(retryDelayMs(1, 0, () => 0.1234567)).toBe(617); // a message has no fractions of nanoseconds
 });
 
 test("Retry-After can lengthen the delay, up to an hour, and not shorten it", () => {
