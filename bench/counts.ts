@@ -71,6 +71,7 @@ function inInterpreter(task: string): string {
 
 /** Starts a server, and gives what makes a call to it a number of times. */
 async function startCounted() {
+  stopTime();
   const { createLogger } = await import("../src/log.ts");
   const { readConfig } = await import("../src/config/index.ts");
   const { startServer } = await import("../src/app/index.ts");
@@ -123,6 +124,15 @@ async function countAll(): Promise<Counts> {
   }
   await close();
   return counts as Counts;
+}
+
+/** Lets time pass by what is called alone: how long a turn takes decides which way a call goes. */
+function stopTime(): void {
+  let nowMs = performance.now();
+  performance.now = () => {
+    nowMs += 0.0005;
+    return nowMs;
+  };
 }
 
 /** The functions of files that are called meanwhile. */
