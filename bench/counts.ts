@@ -44,7 +44,7 @@ const interpreted = [
   "--min-semi-space-size=128",
   "--max-semi-space-size=128",
 ];
-const batches = 12;
+const batches = 3;
 const callsPerBatch = 100;
 const repos = 1000;
 
