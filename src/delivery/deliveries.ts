@@ -162,6 +162,7 @@ export function deliveryOf(entry: QueueEntry): Delivery {
     lastAttemptTimeMs: triedUs === 0 ? undefined : triedUs / 1000,
     lastResult: result,
     history: attemptsOf(history),
-    nextAttemptTimeMs: state === "pending" ? Math.ceil(dueUs / 1000) : undefined, // fractions in rows of earlier versions
+    // Rows of earlier versions have fractions.
+    nextAttemptTimeMs: state === "pending" ? Math.ceil(dueUs / 1000) : undefined,
   };
 }
