@@ -11,7 +11,7 @@ import type { Job, Measured } from "./load.ts";
 import { emptyLogs, folder, type Running, start } from "./processes.ts";
 import { cpuMsOf } from "./program.ts";
 import { type RequestName, requests, type Target } from "./requests.ts";
-import { printFigure, round2 } from "./table.ts";
+import { percentile, printFigure, round2 } from "./table.ts";
 
 /** How much is measured. */
 interface Amount {
@@ -145,14 +145,17 @@ async function allocatedPerCall({ pid, allocationsFile }: Server, run: () => Pro
 }
 
 function print(row: RequestName, pairs: readonly (readonly [Cost, Cost])[]): void {
-  const ratios = pairs.map(([ours, theirs]) => ours.perSecond / theirs.perSecond).sort((a, b) => a - b);
+  const ratios = pairs.map(([ours, theirs]) => ours.perSecond / theirs.perSecond);
   const middle = (figure: keyof Cost, side: 0 | 1) =>
-    pairs.map((pair) => pair[side][figure]).sort((a, b) => a - b)[Math.floor(pairs.length / 2)]!;
+    percentile(
+      pairs.map((pair) => pair[side][figure]),
+      0.5,
+    );
   const both = (figure: keyof Cost) => `${round2(middle(figure, 0))}, ${round2(middle(figure, 1))}`;
   printFigure(
     row,
-    round2(ratios[Math.floor(ratios.length / 2)]!),
-    `${round2(ratios[0]!)}–${round2(ratios.at(-1)!)}`,
+    round2(percentile(ratios, 0.5)),
+    `${round2(Math.min(...ratios))}–${round2(Math.max(...ratios))}`,
     `CPU ${both("cpuUs")} µs, heap ${Math.round(middle("allocated", 0))}, ${Math.round(middle("allocated", 1))} bytes per call`,
   );
 }

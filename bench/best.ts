@@ -2,9 +2,8 @@
  * The best result of each row so far, in `best.json`. A result is kept where all of its rounds are better than all
  * rounds of the one before, so that luck does not count.
  */
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { git } from "./commit.ts";
 import { type Outcome, round2 } from "./table.ts";
 
 /** The best result of a row. */
@@ -62,7 +61,5 @@ function isBetter(row: Pick<Outcome, "figure">, ours: Interval, other: Interval)
 
 /** With `+` where the working tree differs from the commit. */
 function currentCommit(): string {
-  const git = (...args: readonly string[]) =>
-    execFileSync("git", args, { cwd: fileURLToPath(new URL("..", import.meta.url)), encoding: "utf8" }).trim();
   return git("rev-parse", "--short", "HEAD") + (git("status", "--porcelain", "--", "src") === "" ? "" : "+");
 }

@@ -5,8 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const inRoot = (program: string, ...args: readonly string[]) =>
-  execFileSync(program, args, { cwd: root, encoding: "utf8" });
+
+/** What a git command prints in this working tree. */
+export function git(...args: readonly string[]): string {
+  return execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
+}
 
 /** A commit that is checked out. */
 export interface Commit {
@@ -21,9 +24,9 @@ export interface Commit {
  * working tree if the lock is the same, and installed otherwise. Errors: those of git and npm.
  */
 export function checkOut(reference: string): Commit {
-  const name = inRoot("git", "rev-parse", "--short=12", `${reference}^{commit}`).trim();
+  const name = git("rev-parse", "--short=12", `${reference}^{commit}`);
   const path = join(root, ".bench-commits", name);
-  if (!existsSync(path)) inRoot("git", "worktree", "add", "--quiet", "--force", "--detach", path, name);
+  if (!existsSync(path)) git("worktree", "add", "--quiet", "--force", "--detach", path, name);
   if (existsSync(join(path, "node_modules"))) return { name, path };
   const lock = (folder: string) => readFileSync(join(folder, "package-lock.json"), "utf8");
   if (lock(path) === lock(root)) symlinkSync(join(root, "node_modules"), join(path, "node_modules"));
