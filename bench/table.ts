@@ -101,7 +101,6 @@ export function readResults(): Results {
   return JSON.parse(readFileSync(resultsFile, "utf8")) as Results;
 }
 
-/** Rounds to two digits; runs differ in the others. */
 /** The value at a part of the sorted values, from 0 to 1. */
 export function percentile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
@@ -113,6 +112,7 @@ export function printFigure(name: string, value: string | number, bar: string, m
   console.log(`${name.padEnd(46)} ${String(value).padEnd(10)} ${bar.padEnd(16)} ${more}`);
 }
 
+/** Rounds to two digits; runs differ in the others. */
 export function round2(value: number): number {
   return Math.round(value * 100) / 100;
 }
