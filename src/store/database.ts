@@ -179,7 +179,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   const { read: reads, transaction: transactions, long_query: longs } = stats.durations;
   const measuredReads = options.isMeasured ? reads : undefined;
   const reader = observed(engine.reader, undefined, measuredReads);
-  const totals = commits === undefined ? new SharedTotals(reader) : undefined;
+  const totals = new SharedTotals(reader, commits);
   const read = new Reader(catalogue, reader, { commits, totals });
   const additions = (counters: Counters) =>
     limits && new Additions(limits, (table, measure, root) => read.total(table, measure, [root]), counters);

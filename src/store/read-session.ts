@@ -34,7 +34,7 @@ export interface ReaderOptions {
   readonly counters?: Counters | undefined;
   /** Outside a transaction: a number that changes when the counters must be read again. */
   readonly commits?: (() => number) | undefined;
-  /** Outside a transaction, where there is no such number. */
+  /** Outside a transaction. */
   readonly totals?: SharedTotals | undefined;
   /** Runs queries that may take long. By default they run on the connection. */
   readonly longQueries?: LongQueryConnection | undefined;
