@@ -9,6 +9,7 @@ const initialBytes = 64 * 1024;
 /** A larger buffer is released after use. */
 const maxKeptBytes = 1024 * 1024;
 const timeBytes = 14; // T12:34:56.789Z
+const secondBytes = 20; // 2026-01-02T12:34:56.
 const daySeconds = 86_400;
 const endOfTime = 253_402_300_800; // 10000-01-01T00:00:00Z
 
@@ -66,6 +67,9 @@ export class JsonBytes {
   #view = viewOf(this.#bytes);
   #at = 0;
   #isAscii = true;
+  /** The second of the timestamp that was written last, and where it is: the next one is often of the same second. */
+  #second = Number.NaN;
+  #secondAt = 0;
 
   /** Where the next byte goes. */
   get at(): number {
@@ -75,12 +79,13 @@ export class JsonBytes {
   /** Discards everything from an index on. */
   cutTo(at: number): void {
     this.#at = at;
+    this.#second = Number.NaN;
   }
 
   /** Returns the text, and starts an empty one. */
   take(): string {
     const text = this.#bytes.toString(this.#isAscii ? "latin1" : "utf8", 0, this.#at);
-    this.#at = 0;
+    this.cutTo(0);
     this.#isAscii = true;
     if (this.#bytes.length > maxKeptBytes) this.#use(Buffer.allocUnsafeSlow(initialBytes));
     return text;
@@ -156,12 +161,27 @@ export class JsonBytes {
 
   /** A whole number from 0 to 2⁵³. */
   integer(value: number): void {
-    if (value < 1e8) this.text(String(value));
+    if (value < 1e8) this.#upToEightDigits(value);
     else {
       const high = Math.floor(value / 1e8);
       this.integer(high);
       this.#eightDigits(value - high * 1e8);
     }
+  }
+
+  #upToEightDigits(value: number): void {
+    let length = 1;
+    for (let limit = 10; value >= limit; limit *= 10) length++;
+    const view = this.#reserve(length);
+    let at = this.#at + length;
+    this.#at = at;
+    let rest = value;
+    for (; rest >= 10; at -= 2) {
+      const high = (rest / 100) | 0;
+      putTwoDigits(view, at - 2, rest - high * 100);
+      rest = high;
+    }
+    if (length % 2 === 1) view.setUint8(at - 1, zeroDigit + rest);
   }
 
   #eightDigits(value: number): void {
@@ -179,10 +199,30 @@ export class JsonBytes {
   }
 
   #timestamp(seconds: number, millis: number): void {
+    if (seconds === this.#second) this.#copySecond();
+    else this.#writeSecond(seconds);
+    const view = this.#reserve(4);
+    const at = this.#at;
+    const tens = Math.floor(millis / 10);
+    putTwoDigits(view, at, tens);
+    view.setUint8(at + 2, zeroDigit + millis - 10 * tens);
+    view.setUint8(at + 3, 0x5a); // Z
+    this.#at = at + 4;
+  }
+
+  #copySecond(): void {
+    const view = this.#reserve(secondBytes);
+    const at = this.#at;
+    for (let i = 0; i < secondBytes; i += 4) view.setInt32(at + i, view.getInt32(this.#secondAt + i, true), true);
+    this.#at = at + secondBytes;
+  }
+
+  #writeSecond(seconds: number): void {
     const day = Math.floor(seconds / daySeconds);
     const second = seconds - day * daySeconds;
     const minute = Math.floor(second / 60);
     const hour = Math.floor(minute / 60);
+    const start = this.#at;
     this.ascii(dateAsciiOf(day));
     const view = this.#reserve(timeBytes);
     const at = this.#at;
@@ -193,11 +233,9 @@ export class JsonBytes {
     view.setUint8(at + 6, 0x3a);
     putTwoDigits(view, at + 7, second - minute * 60);
     view.setUint8(at + 9, 0x2e); // .
-    const tens = Math.floor(millis / 10);
-    putTwoDigits(view, at + 10, tens);
-    view.setUint8(at + 12, zeroDigit + millis - 10 * tens);
-    view.setUint8(at + 13, 0x5a); // Z
-    this.#at = at + timeBytes;
+    this.#at = at + 10;
+    this.#second = seconds;
+    this.#secondAt = start;
   }
 
   /** A string in UTF-8 after its length: escaped, without its quotation marks. */
@@ -302,10 +340,14 @@ function mayNeedEscape(word: number): boolean {
   return (((word - 0x20202020) | word | quotes | backslashes) & 0x80808080) !== 0;
 }
 
+/** The digits of the numbers from 0 to 99, the first one in the lower byte. */
+const twoDigits = Uint16Array.from(
+  { length: 100 },
+  (_, n) => (zeroDigit + (n % 10)) * 256 + zeroDigit + (n - (n % 10)) / 10,
+);
+
 function putTwoDigits(view: DataView, at: number, n: number): void {
-  const tens = Math.floor(n / 10);
-  view.setUint8(at, zeroDigit + tens);
-  view.setUint8(at + 1, zeroDigit + n - 10 * tens);
+  view.setUint16(at, twoDigits[n]!, true);
 }
 
 function putFourDigits(view: DataView, at: number, n: number): void {
