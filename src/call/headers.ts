@@ -26,7 +26,7 @@ export class PlainHeaders implements Headers {
   }
 
   append(name: string, value: string): void {
-    if (!/^[\t -~]*$/.test(value)) throw new TypeError(`${name}: not the value of a header field`);
+    checkValue(name, value);
     this.#add(name, value);
   }
 
@@ -38,8 +38,10 @@ export class PlainHeaders implements Headers {
   }
 
   set(name: string, value: string): void {
-    this.delete(name);
-    this.append(name, value);
+    checkValue(name, value);
+    const key = name.toLowerCase();
+    if (key === "set-cookie") this.#cookies.splice(0, this.#cookies.length, value);
+    this.#fields.set(key, value);
   }
 
   delete(name: string): void {
@@ -63,7 +65,10 @@ export class PlainHeaders implements Headers {
   }
 
   forEach(visit: (value: string, name: string, parent: Headers) => void): void {
-    for (const [name, value] of this) visit(value, name, this);
+    this.#fields.forEach((value, name) => {
+      if (name !== "set-cookie") visit(value, name, this);
+      else for (const cookie of this.#cookies) visit(cookie, name, this);
+    });
   }
 
   *entries(): Generator<[string, string]> {
@@ -86,8 +91,13 @@ export class PlainHeaders implements Headers {
   }
 }
 
+function checkValue(name: string, value: string): void {
+  if (!/^[\t -~]*$/.test(value)) throw new TypeError(`${name}: not the value of a header field`);
+}
+
 /** Adds fields, if there are any, to those that Node is going to send, with `prefix` before each name. */
 export function addFields(to: OutgoingHttpHeaders, fields: Headers | undefined, prefix = ""): void {
-  if (fields === undefined) return;
-  for (const [name, value] of fields) to[prefix + name] = name === "set-cookie" ? fields.getSetCookie() : value;
+  fields?.forEach((value, name) => {
+    to[prefix + name] = name === "set-cookie" ? fields.getSetCookie() : value;
+  });
 }

@@ -96,14 +96,13 @@ export function responseHeaders(
   matcher: HeaderMatcher = sameName,
 ): OutgoingHttpHeaders {
   const headers = { ...common } as Record<string, string | string[]>;
-  for (const source of sources) {
-    for (const [given, value] of source ?? []) {
-      const name = stoppedOut.has(given) ? undefined : matcher(given);
-      if (name === undefined) continue;
-      const earlier = Object.hasOwn(headers, name) ? headers[name] : undefined;
-      if (earlier === undefined) headers[name] = value;
-      else headers[name] = name === "set-cookie" ? [earlier, value].flat() : `${earlier}, ${value}`;
-    }
-  }
+  const add = (value: string, given: string) => {
+    const name = stoppedOut.has(given) ? undefined : matcher(given);
+    if (name === undefined) return;
+    const earlier = Object.hasOwn(headers, name) ? headers[name] : undefined;
+    if (earlier === undefined) headers[name] = value;
+    else headers[name] = name === "set-cookie" ? [earlier, value].flat() : `${earlier}, ${value}`;
+  };
+  for (const source of sources) source?.forEach(add);
   return headers;
 }

@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import type { BufferedResponse } from "../../message/index.ts";
 import { BufferedResponseBase } from "../buffered-response.ts";
 import { httpDate } from "../date.ts";
+import { checkField } from "../response-field.ts";
 import type { SimpleRequest } from "./parse-request.ts";
 
 /** The connection of a response. */
@@ -85,10 +86,7 @@ export class Http1Response extends BufferedResponseBase implements BufferedRespo
   }
 }
 
-const fieldLine = /^[!#-'*+.^`|~\w-]+: [ -~]*\r\n$/;
-
 function lineOf(name: string, value: OutgoingHttpHeader): string {
-  const line = `${name}: ${value}\r\n`;
-  if (!fieldLine.test(line)) throw new TypeError(`the header field ${JSON.stringify(name)} is not printable ASCII`);
-  return line;
+  checkField(name, value);
+  return `${name}: ${value}\r\n`;
 }

@@ -1,11 +1,12 @@
 /** One stream of a connection: a request while it is buffered, and its response. */
 
-import type { OutgoingHttpHeaders } from "node:http";
+import type { OutgoingHttpHeader, OutgoingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { BufferedRequest, BufferedResponse } from "../../message/index.ts";
 import { BufferedResponseBase } from "../buffered-response.ts";
 import { httpDate } from "../date.ts";
 import type { PayerRequests } from "../payer-requests.ts";
+import { checkField } from "../response-field.ts";
 import { emptyBuffer, errors, headBytes, messageFrames } from "./frames.ts";
 import type { FieldList, HeaderList } from "./hpack/hpack.ts";
 import type { RequestHead } from "./simple-fields.ts";
@@ -236,9 +237,6 @@ export class Http2Stream extends BufferedResponseBase implements BufferedRespons
   }
 }
 
-const fieldName = /^[!#-'*+.^`|~\w-]+$/;
-const fieldValue = /^[ -~]*$/;
-
 function listOf(status: number, headers: OutgoingHttpHeaders): FieldList {
   return addFields([":status", String(status), "date", httpDate()], headers);
 }
@@ -247,13 +245,12 @@ function addFields(list: string[], headers: OutgoingHttpHeaders): FieldList {
   for (const name of Object.keys(headers)) {
     const value = headers[name];
     if (Array.isArray(value)) for (const one of value) addField(list, name, one);
-    else if (value !== undefined) addField(list, name, String(value));
+    else if (value !== undefined) addField(list, name, value);
   }
   return list;
 }
 
-function addField(list: string[], name: string, value: string): void {
-  if (!fieldName.test(name) || !fieldValue.test(value))
-    throw new TypeError(`the header field ${JSON.stringify(name)} is not printable ASCII`);
-  list.push(name.toLowerCase(), value);
+function addField(list: string[], name: string, value: OutgoingHttpHeader): void {
+  checkField(name, value);
+  list.push(name.toLowerCase(), String(value));
 }
