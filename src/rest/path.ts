@@ -19,7 +19,7 @@ export function captureOf(
   segments: readonly string[],
   slash: SlashInMultiSegment,
 ): string | undefined {
-  const raw = capturedSegments(variable, binding, segments).join("/");
+  const raw = capturedText(variable, binding, segments);
   if (!raw.includes("%")) return raw;
   if (variable.isMultiSegment && slash === "keep") {
     // The separators come out at odd places.
@@ -39,11 +39,11 @@ export function decodeText(raw: string): string | undefined {
 }
 
 /** Maps segments of the template to those of the path: `**`, at most one, matches any number. */
-function capturedSegments(variable: BoundVariable, binding: Binding, segments: readonly string[]): readonly string[] {
-  const surplus = segments.length - binding.template.segments.length;
-  const doubleStar = binding.template.segments.findIndex(({ kind }) => kind === "**");
-  const shift = (index: number) => (doubleStar >= 0 && index > doubleStar ? index + surplus : index);
-  return segments.slice(shift(variable.start), shift(variable.end));
+function capturedText(variable: BoundVariable, { template }: Binding, segments: readonly string[]): string {
+  const surplus = segments.length - template.segments.length;
+  const start = variable.start + (variable.start > template.doubleStar ? surplus : 0);
+  const end = variable.end + (variable.end > template.doubleStar ? surplus : 0);
+  return end - start === 1 ? segments[start]! : segments.slice(start, end).join("/");
 }
 
 function joinDefined(parts: readonly (string | undefined)[]): string | undefined {

@@ -81,13 +81,17 @@ export class Router {
 
   #find(httpMethod: string, segments: string[], verb: string): RouteMatch {
     const hasOwnColon = verb === "" && segments.at(-1)?.includes(":") === true;
-    const walk = new Walk(httpMethod, segments, verb, hasOwnColon ? this.#mayEndInColon : () => true);
+    const walk = new Walk(httpMethod, segments, verb, hasOwnColon ? this.#mayEndInColon : anyBinding);
     walk.from(this.#root, 0);
     if (walk.found !== undefined) return { kind: "found", binding: walk.found, segments };
-    if (walk.allow.size === 0) return { kind: "unknown path" };
+    if (walk.allow === undefined) return { kind: "unknown path" };
     if (walk.allow.has("GET")) walk.allow.add("HEAD");
     return { kind: "wrong method", allow: [...walk.allow].sort() };
   }
+}
+
+function anyBinding(): boolean {
+  return true;
 }
 
 function child(node: Node, text: string, kind: "literal" | "*" | "**"): Node {
@@ -111,8 +115,8 @@ class Walk {
   readonly #mayEnd: (binding: Binding) => boolean;
   /** The first binding that matches. */
   found: Binding | undefined;
-  /** The HTTP methods of the bindings that match except for their method. */
-  readonly allow = new Set<string>();
+  /** The HTTP methods of the bindings that match except for their method, if there are any. */
+  allow: Set<string> | undefined;
 
   constructor(httpMethod: string, segments: readonly string[], verb: string, mayEnd: (binding: Binding) => boolean) {
     this.#httpMethod = httpMethod;
@@ -143,18 +147,23 @@ class Walk {
   #end(node: Node): boolean {
     const byMethod = node.ends.get(this.#verb);
     if (byMethod === undefined) return false;
-    const bindingOf = (httpMethod: string) => {
-      const binding = byMethod.get(httpMethod);
-      return binding !== undefined && this.#mayEnd(binding) ? binding : undefined;
-    };
+    const httpMethod = this.#httpMethod;
     this.found =
-      bindingOf(this.#httpMethod) ?? (this.#httpMethod === "HEAD" ? bindingOf("GET") : undefined) ?? bindingOf("*");
+      this.#bindingOf(byMethod, httpMethod) ??
+      (httpMethod === "HEAD" ? this.#bindingOf(byMethod, "GET") : undefined) ??
+      this.#bindingOf(byMethod, "*");
     if (this.found === undefined) {
-      const isFirst = this.allow.size === 0;
-      for (const [httpMethod, binding] of byMethod)
-        if (this.#mayEnd(binding) && this.#isServed(binding, isFirst)) this.allow.add(httpMethod);
+      const isFirst = this.allow === undefined;
+      for (const [served, binding] of byMethod)
+        if (this.#mayEnd(binding) && this.#isServed(binding, isFirst))
+          this.allow = (this.allow ?? new Set()).add(served);
     }
     return this.found !== undefined;
+  }
+
+  #bindingOf(byMethod: ReadonlyMap<string, Binding>, httpMethod: string): Binding | undefined {
+    const binding = byMethod.get(httpMethod);
+    return binding !== undefined && this.#mayEnd(binding) ? binding : undefined;
   }
 
   /**

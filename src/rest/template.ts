@@ -28,6 +28,8 @@ export interface Variable {
 export interface Template {
   readonly text: string;
   readonly segments: readonly Segment[];
+  /** The index of the segment `**`; -1 without one. */
+  readonly doubleStar: number;
   readonly variables: readonly Variable[];
   readonly verb: string | undefined;
 }
@@ -75,7 +77,9 @@ class Parser {
     this.#parseSegments(false);
     const verb = this.#skips(":") ? normalizeSegment(this.#match(literalPattern, "a verb")) : undefined;
     if (this.#at < this.#text.length) throw this.#error(`unexpected ${this.#found()}`);
-    return { text: this.#text, segments: this.#segments, variables: this.#variables, verb };
+    const segments = this.#segments;
+    const doubleStar = segments.findIndex(({ kind }) => kind === "**");
+    return { text: this.#text, segments, doubleStar, variables: this.#variables, verb };
   }
 
   #parseSegments(inVariable: boolean): void {

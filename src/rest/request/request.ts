@@ -43,19 +43,15 @@ export function createRequestReader(binding: Binding, options: RequestOptions): 
   const body = createBodyReader(binding, options);
   const maskField = impliedMaskField(binding);
   const checkRequired = createRequiredCheck(input);
+  const slash = options.slashInMultiSegment ?? "keep";
+  const captures = binding.variables.map((variable) => createCapture(variable, binding, slash));
   return {
     kind: body.kind,
     moreTypes: body.moreTypes,
     kindOf: body.kindOf,
     begin(segments, query) {
       const violations = new Violations();
-      const captures = binding.variables.map((variable) =>
-        readCapture(
-          variable,
-          captureOf(variable, binding, segments, options.slashInMultiSegment ?? "keep"),
-          violations,
-        ),
-      );
+      const values = captures.map(({ read }) => read(segments, violations));
       let message = create(input) as Message;
       const given = query === "" ? noNames : readQuery(query, message, violations);
       throwIfAny(violations);
@@ -65,8 +61,7 @@ export function createRequestReader(binding: Binding, options: RequestOptions): 
         message = replaced ?? message;
         if (maskField !== undefined && paths !== undefined && !given.has(maskField.name))
           setField(message, maskField, create(FieldMaskSchema, { paths }));
-        for (const [index, { path }] of binding.variables.entries())
-          setField(holderOf(message, path), leafField(path), captures[index]);
+        for (let i = 0; i < values.length; i++) captures[i]!.put(message, values[i]);
         checkRequired?.(message, violations);
         throwIfAny(violations);
         return message;
@@ -81,12 +76,27 @@ function throwIfAny(violations: Violations): void {
   if (violations.list.length > 0) throw invalidArgument(violations.list);
 }
 
-function readCapture({ path, fieldPath }: BoundVariable, text: string | undefined, violations: Violations): unknown {
-  const reader = textReaderOf(leafField(path));
-  if (text === undefined || reader === undefined)
-    return violations.add("malformed escape or text in the path", fieldPath);
-  if (text === "" && isRequired(leafField(path))) return violations.add("is required", fieldPath);
-  return reader.read(text) ?? violations.add(`must be ${reader.expects}`, fieldPath);
+/** What the path has for one field. */
+interface Capture {
+  read(segments: readonly string[], violations: Violations): unknown;
+  put(message: Message, value: unknown): void;
+}
+
+function createCapture(variable: BoundVariable, binding: Binding, slash: SlashInMultiSegment): Capture {
+  const { path, fieldPath } = variable;
+  const leaf = leafField(path);
+  const reader = textReaderOf(leaf);
+  const mustHaveText = isRequired(leaf);
+  return {
+    read(segments, violations) {
+      const text = captureOf(variable, binding, segments, slash);
+      if (text === undefined || reader === undefined)
+        return violations.add("malformed escape or text in the path", fieldPath);
+      if (text === "" && mustHaveText) return violations.add("is required", fieldPath);
+      return reader.read(text) ?? violations.add(`must be ${reader.expects}`, fieldPath);
+    },
+    put: (message, value) => setField(holderOf(message, path), leaf, value),
+  };
 }
 
 function impliedMaskField(binding: Binding): DescField | undefined {
