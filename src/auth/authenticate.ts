@@ -123,6 +123,8 @@ export class Authenticator {
   readonly #speakers: Speakers;
   readonly #verifiedTokens: Tokens = new LruMap(maxVerifiedTokens);
   readonly #refusedTokens: Tokens = new LruMap(maxRefusedTokens);
+  /** The verified token that was looked up last: that of a call is looked up twice. */
+  #lastToken: VerifiedToken | undefined;
 
   constructor(options: AuthenticatorOptions) {
     const { issuer, identities, providers, pause = () => undefined, clock } = options;
@@ -168,19 +170,22 @@ export class Authenticator {
     return header === null ? undefined : this.#knownToken(header)?.caller;
   }
 
-  #knownToken(header: string, tokens = this.#verifiedTokens): VerifiedToken | undefined {
-    const known = tokens.get(cacheKeyOf(header));
-    return known?.header === header && this.#clock() < known.untilMs ? known : undefined;
+  #knownToken(header: string, nowMs = this.#clock()): VerifiedToken | undefined {
+    const last = this.#lastToken;
+    const known = last?.header === header ? last : tokenIn(this.#verifiedTokens, header);
+    this.#lastToken = known;
+    return known !== undefined && nowMs < known.untilMs ? known : undefined;
   }
 
   #callerOf(header: string, use: Use | undefined): Awaitable<Caller> {
-    const cached = this.#knownToken(header);
-    const refused = cached === undefined ? this.#knownToken(header, this.#refusedTokens) : undefined;
+    const nowMs = this.#clock();
+    const cached = this.#knownToken(header, nowMs);
+    const refused = cached === undefined ? this.#refusedToken(header, nowMs) : undefined;
     if (cached === undefined && refused === undefined) this.tokenUses.unknown++;
     else this.tokenUses.known++;
     return chain(cached ?? refused ?? this.#verified(header), (known) =>
       tryChain(
-        () => this.#current(known, use),
+        () => this.#current(known, use, nowMs),
         (caller) => {
           if (cached === undefined) this.#keep(known, this.#verifiedTokens, this.#refusedTokens);
           known.caller = caller;
@@ -198,7 +203,13 @@ export class Authenticator {
     );
   }
 
+  #refusedToken(header: string, nowMs: number): VerifiedToken | undefined {
+    const refused = tokenIn(this.#refusedTokens, header);
+    return refused !== undefined && nowMs < refused.untilMs ? refused : undefined;
+  }
+
   #keep(known: VerifiedToken, into: Tokens, from: Tokens): void {
+    this.#lastToken = undefined;
     const key = cacheKeyOf(known.header);
     if (from.get(key) === known) from.delete(key);
     into.set(key, known);
@@ -217,14 +228,14 @@ export class Authenticator {
   }
 
   /** The caller of a verified token now. Errors: TokenRejected. */
-  #current(known: VerifiedToken, use: Use | undefined): Awaitable<Caller> {
+  #current(known: VerifiedToken, use: Use | undefined, nowMs: number): Awaitable<Caller> {
     const { token, verification } = known;
-    checkPeriod(token.claims, this.#clock());
+    checkPeriod(token.claims, nowMs);
     const stillVerifies = verification !== undefined || this.#issuer.stillVerifies(token);
     return both(stillVerifies, this.#identities.changes(), (isVerified, changes) => {
       if (!isVerified) throw new TokenRejected("its key was revoked");
       const { outcome } = known;
-      if (use?.exchange === undefined && outcome?.changes === changes && this.#clock() < outcome.untilMs)
+      if (use?.exchange === undefined && outcome?.changes === changes && nowMs < outcome.untilMs)
         return settled(outcome);
       return this.#resolve(known, changes, use);
     });
@@ -327,6 +338,11 @@ export class Authenticator {
 function settled({ result }: Outcome): Caller {
   if (result instanceof TokenRejected) throw result;
   return result;
+}
+
+function tokenIn(tokens: Tokens, header: string): VerifiedToken | undefined {
+  const known = tokens.get(cacheKeyOf(header));
+  return known?.header === header ? known : undefined;
 }
 
 /**

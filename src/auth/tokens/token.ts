@@ -110,8 +110,7 @@ export function parseToken(text: string): Token {
 export function checkPeriod({ exp, nbf, iat }: Claims, nowMs: number): void {
   const now = nowMs / 1000;
   if (now >= exp + leewaySeconds) throw new TokenMisfit("expired");
-  if ([nbf, iat].some((from) => from !== undefined && from > now + leewaySeconds))
-    throw new TokenMisfit("not yet valid");
+  if (Math.max(nbf ?? 0, iat ?? 0) > now + leewaySeconds) throw new TokenMisfit("not yet valid");
 }
 
 /** Whether a token is well-formed and within its validity period. Its signature is not checked. */
