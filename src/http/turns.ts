@@ -238,9 +238,8 @@ export class Turn implements Waiting {
   }
 
   /** Whether a handler may begin now; if so, it counts as begun. Otherwise the turn is resumed in a later round. */
-  take(): boolean {
+  take(nowMs = performance.now()): boolean {
     const { round, accounts } = this.#turns;
-    const nowMs = performance.now();
     accounts.settle(nowMs);
     const account = accounts.of(this.payer);
     if (!this.isResumed && !this.#turns.hasTime(account, nowMs)) {

@@ -109,7 +109,7 @@ class Http1Connection implements ResponseConnection {
       this.#later.push({ at: this.#unread.length, ms: nowMs });
       this.#unread = Buffer.concat([this.#unread, chunk]);
     }
-    if (this.#response === undefined) this.#serve(false);
+    if (this.#response === undefined) this.#serve(false, nowMs);
     if (this.#unread.length > maxUnreadBytes) this.socket.pause();
   };
 
@@ -136,8 +136,8 @@ class Http1Connection implements ResponseConnection {
     this.#share.set(this.socket.writableLength);
   }
 
-  /** Serves the requests that came, until it has to wait. */
-  #serve(isQueued: boolean): void {
+  /** Serves the requests that came, until it has to wait. `nowMs`: the time, if it has just been read. */
+  #serve(isQueued: boolean, nowMs?: number): void {
     const { socket } = this;
     this.#isServing = true;
     for (let queued = isQueued; this.#unread.length > 0; queued = true) {
@@ -149,7 +149,7 @@ class Http1Connection implements ResponseConnection {
         break;
       }
       const { isRefused } = this.#turn;
-      if (!isRefused && !this.#mayBegin(request)) break;
+      if (!isRefused && !this.#mayBegin(request, queued ? undefined : nowMs)) break;
       this.#next = undefined;
       request.startedMs = this.#firstMs;
       if (request.isLast) this.#isLast = true;
@@ -163,9 +163,9 @@ class Http1Connection implements ResponseConnection {
   }
 
   /** Whether there is room for a response, and it is this connection's turn. */
-  #mayBegin({ headers }: SimpleRequest): boolean {
+  #mayBegin({ headers }: SimpleRequest, nowMs: number | undefined): boolean {
     this.#turn.payer = this.#payers.of(headers.authorization);
-    return this.#share.hasRoomOrWaits(0, this.#turn) && this.#turn.take();
+    return this.#share.hasRoomOrWaits(0, this.#turn) && this.#turn.take(nowMs);
   }
 
   get fixedLines(): string {

