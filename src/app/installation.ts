@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { generateSigningKey, type StoredKey } from "../auth/index.ts";
 import type { Config } from "../config/index.ts";
 import { newUid } from "../new-uid.ts";
-import { type CallEnvironment, createPageTokens } from "../resource/index.ts";
+import { createPageTokens, type ServerEnvironment } from "../resource/index.ts";
 import { ensureAdministrator, ensureFirstGroup, installationSetting, storeBuiltInRoles } from "../services/index.ts";
 import type { Database, ReadSession, WriteSession } from "../store/index.ts";
 import { openSecrets } from "./keys/secrets.ts";
@@ -66,7 +66,7 @@ export async function readEnvironment(
   { pageTokenKey, issuerUrl }: Installation,
   config: Config,
   baseUrl: string,
-): Promise<Omit<CallEnvironment, "session" | "nowMs" | "changes">> {
+): Promise<ServerEnvironment> {
   return {
     pageTokens: createPageTokens(config.pageTokenKey ?? pageTokenKey),
     secrets: await openSecrets(database, config),

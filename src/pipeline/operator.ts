@@ -69,7 +69,7 @@ export function createOperator(options: OperatorOptions): Operator {
           return work(async (method, request) => {
             const values = createContextValues();
             authorizeOperator(values, subject);
-            provideEnvironment(values, { ...environment, nowMs, session });
+            provideEnvironment(values, environment, { nowMs, session });
             return (await transport.unary(method, undefined, undefined, undefined, request, values)).message;
           }, session);
         },

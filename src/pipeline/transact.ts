@@ -14,7 +14,7 @@ import {
 } from "../call/index.ts";
 import type { MethodContract } from "../contract/index.ts";
 import { alreadyExists } from "../errors.ts";
-import { type CallEnvironment, provideEnvironment } from "../resource/index.ts";
+import { provideEnvironment, type ServerEnvironment } from "../resource/index.ts";
 import {
   type Database,
   NotUniqueError,
@@ -28,7 +28,7 @@ import { type RecordCallOptions, recordCall } from "./record-call.ts";
 /** What {@link transact} needs. */
 export interface TransactOptions extends RecordCallOptions {
   readonly database: Database;
-  readonly environment: Omit<CallEnvironment, "session" | "nowMs" | "changes">;
+  readonly environment: ServerEnvironment;
   /** Whether a call runs in a serializable transaction. */
   isSerializable(method: MethodContract): boolean;
   /** The organisation whose creating calls a call may be committed with. */
@@ -106,7 +106,7 @@ export function transact(options: TransactOptions): CallInterceptor {
       const answer = await database.transact(
         async (session) => {
           if (times?.begunMs === 0) times.begunMs = performance.now();
-          provideEnvironment(request.contextValues, { ...environment, nowMs, session });
+          provideEnvironment(request.contextValues, environment, { nowMs, session });
           await options.lockForCall(session, method, request.message);
           const replayed = await keyed?.replay(session);
           const response = replayed ?? ((await next()) as UnaryCallResponse);
@@ -137,7 +137,7 @@ export function transact(options: TransactOptions): CallInterceptor {
   return (next) => (request) => {
     const nowMs = now();
     if (contract.of(request.method).mutates) return change(request as UnaryRequest, () => next(request), nowMs);
-    provideEnvironment(request.contextValues, { ...environment, nowMs, session: database.readFor(new Reads(request)) });
+    provideEnvironment(request.contextValues, environment, { nowMs, session: database.readFor(new Reads(request)) });
     return next(request);
   };
 }

@@ -34,9 +34,16 @@ export interface CallEnvironment {
 
 const key: ContextKey<CallEnvironment | undefined> = createContextKey<CallEnvironment | undefined>(undefined);
 
+/** The environment of all calls of a server. */
+export type ServerEnvironment = Omit<CallEnvironment, "session" | "nowMs" | "changes">;
+
 /** Gives a call its environment, without changes. */
-export function provideEnvironment(values: ContextValues, environment: Omit<CallEnvironment, "changes">): void {
-  values.set(key, { ...environment, changes: [] });
+export function provideEnvironment(
+  values: ContextValues,
+  environment: ServerEnvironment,
+  call: Pick<CallEnvironment, "session" | "nowMs">,
+): void {
+  values.set(key, { ...environment, session: call.session, nowMs: call.nowMs, changes: [] });
 }
 
 /** The environment of a call. */

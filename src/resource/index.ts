@@ -25,6 +25,7 @@ export {
   databaseOf,
   environmentOf,
   provideEnvironment,
+  type ServerEnvironment,
   transactionOf,
 } from "./call-environment.ts";
 export { changesOf, recordIn, removeRow } from "./changes.ts";

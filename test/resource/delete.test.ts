@@ -42,8 +42,7 @@ function inCall<T>(work: (context: HandlerContext, session: WriteSession) => Pro
   return database.transact((session) => {
     const values = createContextValues();
     authorizeOperator(values, "test");
-    provideEnvironment(values, {
-      session,
+    const environment = {
       pageTokens: createPageTokens(Buffer.alloc(32)),
       secrets: createSecrets([Buffer.alloc(32)]),
       issuerUrl: "https://platform.example.com",
@@ -51,8 +50,8 @@ function inCall<T>(work: (context: HandlerContext, session: WriteSession) => Pro
       allowLoopbackIssuers: false,
       maxPatterns: 1,
       quotas: {},
-      nowMs: 0,
-    });
+    };
+    provideEnvironment(values, environment, { session, nowMs: 0 });
     const context = { values, requestHeader: new Headers(), responseHeader: new Headers() };
     return work(context as HandlerContext, session);
   });
