@@ -1,7 +1,7 @@
 /** Totals outside transactions: what is read again, and when. */
 import { expect, test } from "vitest";
-import { SharedTotals } from "../../src/store/logs/shared-totals.ts";
-import type { SqlConnection, Statement } from "../../src/store/sql/statement.ts";
+import { SharedTotals } from "../../../src/store/logs/shared-totals.ts";
+import type { SqlConnection, Statement } from "../../../src/store/sql/statement.ts";
 
 const statement = {} as Statement;
 
