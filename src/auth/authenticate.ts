@@ -17,9 +17,9 @@
 import { type Awaitable, both, chain, tryChain } from "../awaitable.ts";
 import { unauthenticated } from "../errors.ts";
 import { createPayer, type Pause, type Payer } from "../fairness/index.ts";
-import { LruMap } from "../lru-map.ts";
 import type { Caller } from "./caller.ts";
 import type { IdentitySource } from "./identity-source.ts";
+import { KnownTokens, type Outcome, type VerifiedToken } from "./known-tokens.ts";
 import { narrowingOf, organisationOf } from "./narrowing.ts";
 import { type Principal, principalIn, principalKey, userUidOf } from "./principal.ts";
 import { externalGroupsOf, type ProviderSource } from "./provider.ts";
@@ -33,6 +33,7 @@ import {
   type Claims,
   checkPeriod,
   isIdentifier,
+  isInPeriod,
   leewaySeconds,
   parseToken,
   type Token,
@@ -62,29 +63,6 @@ interface AuthenticatorOptions {
   readonly clock: () => number;
 }
 
-/** Whom a token speaks for, or why for nobody, while `changes` has the same value. */
-interface Outcome {
-  readonly result: Caller | TokenRejected;
-  readonly changes: number;
-  readonly untilMs: number;
-}
-
-/** A token whose signature is valid. */
-interface VerifiedToken {
-  readonly header: string;
-  readonly token: Token;
-  /** What has verified a token of another issuer. */
-  verification?: Verification;
-  readonly untilMs: number;
-  outcome?: Outcome | undefined;
-  /** Whether it has been found out before whom it speaks for. */
-  isUsed?: boolean;
-  /** Its caller when it was last used; undefined if it was refused. */
-  caller?: Caller | undefined;
-  /** Set once it has a caller. */
-  payer?: Payer;
-}
-
 /** A caller, and until when it is one, in milliseconds since 1970, if nothing changes. */
 interface Found extends Pick<Speaker, "untilMs" | "isPartial"> {
   readonly caller: Caller;
@@ -104,11 +82,19 @@ interface Attempt {
   untilMs?: number;
 }
 
-/** By {@link cacheKeyOf}. */
-type Tokens = LruMap<string, VerifiedToken>;
+/** What is looked up for each use of a token: whether its key still verifies, and the changes of identities by now. */
+interface Validity {
+  readonly isVerified: Awaitable<boolean>;
+  readonly changes: Awaitable<number>;
+}
 
-const maxVerifiedTokens = 10_000;
-const maxRefusedTokens = 1000;
+/** A use of a token, with what was looked up for it. */
+interface LookUp {
+  readonly use: Use | undefined;
+  readonly nowMs: number;
+  readonly cached: VerifiedToken | undefined;
+  readonly validity: Validity | undefined;
+}
 
 /** Authenticates the callers of calls. */
 export class Authenticator {
@@ -121,10 +107,7 @@ export class Authenticator {
   readonly #clock: () => number;
   readonly #verifier: Verifier;
   readonly #speakers: Speakers;
-  readonly #verifiedTokens: Tokens = new LruMap(maxVerifiedTokens);
-  readonly #refusedTokens: Tokens = new LruMap(maxRefusedTokens);
-  /** The verified token that was looked up last: that of a call is looked up twice. */
-  #lastToken: VerifiedToken | undefined;
+  readonly #tokens = new KnownTokens();
 
   constructor(options: AuthenticatorOptions) {
     const { issuer, identities, providers, pause = () => undefined, clock } = options;
@@ -143,8 +126,18 @@ export class Authenticator {
    */
   authenticate(header: string | null, use?: Use): Awaitable<Caller> {
     if (header === null || header.trim() === "") throw unauthenticated("missing bearer token");
+    const nowMs = this.#clock();
+    const cached = this.#tokens.verified(header, nowMs);
+    const validity = cached && this.#validityOf(cached, nowMs);
+    if (validity !== undefined && use?.exchange === undefined) {
+      const caller = settledCaller(cached!, validity, nowMs);
+      if (caller !== undefined) {
+        this.tokenUses.known++;
+        return caller;
+      }
+    }
     return tryChain(
-      () => this.#callerOf(header, use),
+      () => this.#callerOf(header, { use, nowMs, cached, validity }),
       (caller) => caller,
       (error) => {
         if (!(error instanceof TokenRejected)) throw error;
@@ -170,30 +163,25 @@ export class Authenticator {
     return header === null ? undefined : this.#knownToken(header)?.caller;
   }
 
-  #knownToken(header: string, nowMs = this.#clock()): VerifiedToken | undefined {
-    const last = this.#lastToken;
-    const known = last?.header === header ? last : tokenIn(this.#verifiedTokens, header);
-    this.#lastToken = known;
-    return known !== undefined && nowMs < known.untilMs ? known : undefined;
+  #knownToken(header: string): VerifiedToken | undefined {
+    return this.#tokens.verified(header, this.#clock());
   }
 
-  #callerOf(header: string, use: Use | undefined): Awaitable<Caller> {
-    const nowMs = this.#clock();
-    const cached = this.#knownToken(header, nowMs);
-    const refused = cached === undefined ? this.#refusedToken(header, nowMs) : undefined;
+  #callerOf(header: string, { use, nowMs, cached, validity }: LookUp): Awaitable<Caller> {
+    const refused = cached === undefined ? this.#tokens.refused(header, nowMs) : undefined;
     if (cached === undefined && refused === undefined) this.tokenUses.unknown++;
     else this.tokenUses.known++;
     return chain(cached ?? refused ?? this.#verified(header), (known) =>
       tryChain(
-        () => this.#current(known, use, nowMs),
+        () => this.#current(known, use, nowMs, validity),
         (caller) => {
-          if (cached === undefined) this.#keep(known, this.#verifiedTokens, this.#refusedTokens);
+          if (cached === undefined) this.#tokens.accept(known);
           known.caller = caller;
           return caller;
         },
         (error) => {
           if (error instanceof TokenRejected && use?.exchange?.provider === undefined) {
-            this.#keep(known, this.#refusedTokens, this.#verifiedTokens);
+            this.#tokens.refuse(known);
             known.caller = undefined;
             if (known.payer !== undefined) known.payer.account = ""; // connections remember it
           }
@@ -201,18 +189,6 @@ export class Authenticator {
         },
       ),
     );
-  }
-
-  #refusedToken(header: string, nowMs: number): VerifiedToken | undefined {
-    const refused = tokenIn(this.#refusedTokens, header);
-    return refused !== undefined && nowMs < refused.untilMs ? refused : undefined;
-  }
-
-  #keep(known: VerifiedToken, into: Tokens, from: Tokens): void {
-    this.#lastToken = undefined;
-    const key = cacheKeyOf(known.header);
-    if (from.get(key) === known) from.delete(key);
-    into.set(key, known);
   }
 
   /** Errors: TokenRejected. */
@@ -227,12 +203,20 @@ export class Authenticator {
     return { header, token, untilMs };
   }
 
+  #validityOf({ token, verification }: VerifiedToken, nowMs: number): Validity {
+    const isVerified = verification !== undefined || this.#issuer.stillVerifies(token, nowMs);
+    return { isVerified, changes: this.#identities.changes() };
+  }
+
   /** The caller of a verified token now. Errors: TokenRejected. */
-  #current(known: VerifiedToken, use: Use | undefined, nowMs: number): Awaitable<Caller> {
-    const { token, verification } = known;
-    checkPeriod(token.claims, nowMs);
-    const stillVerifies = verification !== undefined || this.#issuer.stillVerifies(token);
-    return both(stillVerifies, this.#identities.changes(), (isVerified, changes) => {
+  #current(
+    known: VerifiedToken,
+    use: Use | undefined,
+    nowMs: number,
+    { isVerified, changes } = this.#validityOf(known, nowMs),
+  ): Awaitable<Caller> {
+    return both(isVerified, changes, (isVerified, changes) => {
+      checkPeriod(known.token.claims, nowMs);
       if (!isVerified) throw new TokenRejected("its key was revoked");
       const { outcome } = known;
       if (use?.exchange === undefined && outcome?.changes === changes && nowMs < outcome.untilMs)
@@ -334,23 +318,21 @@ export class Authenticator {
   }
 }
 
+/** The caller of a token, where it is known without a wait; undefined otherwise, and for a token without a caller. */
+function settledCaller(
+  { token, outcome }: VerifiedToken,
+  { isVerified, changes }: Validity,
+  nowMs: number,
+): Caller | undefined {
+  if (isVerified !== true || outcome === undefined) return undefined;
+  if (outcome.changes !== changes || nowMs >= outcome.untilMs || !isInPeriod(token.claims, nowMs)) return undefined;
+  return outcome.result instanceof TokenRejected ? undefined : outcome.result;
+}
+
 /** Errors: TokenRejected. */
 function settled({ result }: Outcome): Caller {
   if (result instanceof TokenRejected) throw result;
   return result;
-}
-
-function tokenIn(tokens: Tokens, header: string): VerifiedToken | undefined {
-  const known = tokens.get(cacheKeyOf(header));
-  return known?.header === header ? known : undefined;
-}
-
-/**
- * The cache key of a verified token: the end of its signature. The lookup of a long text would cost more than the rest
- * of authentication.
- */
-function cacheKeyOf(header: string): string {
-  return header.slice(-32);
 }
 
 /** The caller that a token of a principal stands for. */

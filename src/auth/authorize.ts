@@ -104,21 +104,23 @@ export function authentication(
   authenticator: Pick<Authenticator, "authenticate" | "lastCaller">,
   source: GrantSource,
 ): CallInterceptor {
-  return (next) => (request) => {
-    const rule = contract.of(request.method).authorization;
-    if (rule.kind === "open") return next(request);
-    const header = request.header.get("authorization");
-    const { message } = request as UnaryRequest;
-    const placeOf = () => (rule.kind === "scoped" ? rule.scope.uidOf(message) || undefined : placeIn(message));
-    const authenticated = authenticator.authenticate(header, { placeOf });
-    if (authenticated instanceof Promise) {
-      const early = earlyGrants(authenticator.lastCaller(header), source);
-      if (early !== undefined) request.contextValues.set(earlyGrantsKey, early);
-    }
-    return chain(authenticated, (caller) => {
-      request.contextValues.set(callerKey, caller);
-      return next(request);
-    });
+  return (next, method) => {
+    const rule = contract.of(method).authorization;
+    if (rule.kind === "open") return next;
+    return (request) => {
+      const header = request.header.get("authorization");
+      const { message } = request as UnaryRequest;
+      const placeOf = () => (rule.kind === "scoped" ? rule.scope.uidOf(message) || undefined : placeIn(message));
+      const authenticated = authenticator.authenticate(header, { placeOf });
+      if (authenticated instanceof Promise) {
+        const early = earlyGrants(authenticator.lastCaller(header), source);
+        if (early !== undefined) request.contextValues.set(earlyGrantsKey, early);
+      }
+      return chain(authenticated, (caller) => {
+        request.contextValues.set(callerKey, caller);
+        return next(request);
+      });
+    };
   };
 }
 
@@ -139,32 +141,34 @@ export function authorization(
   source: GrantSource,
   onUse: (identity: string) => void,
 ): CallInterceptor {
-  return (next) => (request) => {
-    const { authorization: rule, mutates } = contract.of(request.method);
-    if (rule.kind === "open") return next(request);
-    const caller = request.contextValues.get(callerKey);
-    if (caller === undefined) throw new Error("authorization runs after authentication");
-    if (request.stream) throw new Error("methods of the contract do not stream");
-    const { message } = request;
-    const uid = rule.kind === "scoped" ? scopeOf(rule.scope, message) : undefined;
-    const early = request.contextValues.get(earlyGrantsKey);
-    return chain(early?.caller === caller ? early.grants : source.grantsOf(caller), (granted) => {
-      const grants = caller.narrowing === undefined ? granted : narrowGrants(granted, caller.narrowing);
-      const authority = { caller, grants };
-      request.contextValues.set(authorityKey, authority);
-      // What a call without a scope changes is about one organisation, which is not known yet.
-      if (caller.principal !== undefined && (uid !== undefined || !mutates))
-        usedBy(authority, uid, rule.capabilities, message).forEach(onUse);
-      if (uid === undefined) {
-        const scopes = scopesHolding(grants, rule.capabilities);
-        request.contextValues.set(scopesKey, scopes);
-        if (caller.payer !== undefined) chargeCallIn(caller.payer, scopes);
-      } else {
-        if (caller.payer !== undefined) chargeCallAt(caller.payer, grants, uid);
-        require(grants, uid, rule.capabilities);
-      }
-      return next(request);
-    });
+  return (next, method) => {
+    const { authorization: rule, mutates } = contract.of(method);
+    if (rule.kind === "open") return next;
+    return (request) => {
+      const caller = request.contextValues.get(callerKey);
+      if (caller === undefined) throw new Error("authorization runs after authentication");
+      if (request.stream) throw new Error("methods of the contract do not stream");
+      const { message } = request;
+      const uid = rule.kind === "scoped" ? scopeOf(rule.scope, message) : undefined;
+      const early = request.contextValues.get(earlyGrantsKey);
+      return chain(early?.caller === caller ? early.grants : source.grantsOf(caller), (granted) => {
+        const grants = caller.narrowing === undefined ? granted : narrowGrants(granted, caller.narrowing);
+        const authority = { caller, grants };
+        request.contextValues.set(authorityKey, authority);
+        // What a call without a scope changes is about one organisation, which is not known yet.
+        if (caller.principal !== undefined && (uid !== undefined || !mutates))
+          usedBy(authority, uid, rule.capabilities, message).forEach(onUse);
+        if (uid === undefined) {
+          const scopes = scopesHolding(grants, rule.capabilities);
+          request.contextValues.set(scopesKey, scopes);
+          if (caller.payer !== undefined) chargeCallIn(caller.payer, scopes);
+        } else {
+          if (caller.payer !== undefined) chargeCallAt(caller.payer, grants, uid);
+          require(grants, uid, rule.capabilities);
+        }
+        return next(request);
+      });
+    };
   };
 }
 

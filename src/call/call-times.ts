@@ -1,6 +1,4 @@
 /** Where the time of a call goes. */
-
-import { type ContextKey, type ContextValues, createContextKey } from "@connectrpc/connect";
 import type { TraceContext } from "../trace-context.ts";
 
 /** A statement that has ended. Times are those of `performance.now()`. */
@@ -59,18 +57,4 @@ export class CallTimes {
   waited(sinceMs: number): void {
     this.turnMs += performance.now() - sinceMs;
   }
-}
-
-const timesKey: ContextKey<CallTimes | undefined> = createContextKey<CallTimes | undefined>(undefined);
-
-/** Begins to measure a call. `trace`: what its caller sent. */
-export function beginTimes(values: ContextValues, trace: TraceContext | undefined): CallTimes {
-  const times = new CallTimes(trace);
-  values.set(timesKey, times);
-  return times;
-}
-
-/** The times of a call; undefined if it is not measured. */
-export function timesOf(values: ContextValues): CallTimes | undefined {
-  return values.get(timesKey);
 }

@@ -6,16 +6,27 @@
  * synchronously.
  */
 export { clientAddressOf, valuesWithAddress } from "./address.ts";
-export { beginTimes, type CallTimes, type RanStatement, timesOf } from "./call-times.ts";
+export type { CallTimes, RanStatement } from "./call-times.ts";
 export { addFields, PlainHeaders } from "./headers.ts";
 export {
+  type CallFn,
   type CallInterceptor,
   type CallRequest,
   type CallResponse,
+  type ErrorHandler,
   onError,
   type UnaryCallResponse,
 } from "./interceptor.ts";
-export { type LocalAnswer, LocalCall, type Protocol, protocolOf, type Touched, takesParts } from "./local-call.ts";
+export {
+  beginTimes,
+  type LocalAnswer,
+  LocalCall,
+  type Protocol,
+  protocolOf,
+  type Touched,
+  takesParts,
+  timesOf,
+} from "./local-call.ts";
 export {
   type BegunCall,
   createLocalTransport,

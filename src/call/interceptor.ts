@@ -1,5 +1,5 @@
 /** Interceptors of local calls: Connect's Interceptor, for calls that may be answered synchronously. */
-import type { Message } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Interceptor, StreamResponse, UnaryResponse } from "@connectrpc/connect";
 import { type Awaitable, tryChain } from "../awaitable.ts";
 import type { StoredMessage } from "../codec/index.ts";
@@ -20,15 +20,23 @@ export interface UnaryCallResponse extends Omit<UnaryResponse, "message"> {
 /** Carries out a call. */
 export type CallFn = (request: CallRequest) => Awaitable<CallResponse>;
 
-/** Wraps the function that carries out a call. It must pass on the request object that it received. */
-export type CallInterceptor = (next: CallFn) => CallFn;
+/**
+ * Wraps the function that carries out the calls of a method, once for each method. It must pass on the request object
+ * that it received.
+ */
+export type CallInterceptor = (next: CallFn, method: DescMethod) => CallFn;
 
-/** An interceptor that sees errors only. What it throws replaces the error. */
-export function onError(handle: (error: unknown, request: CallRequest) => never): CallInterceptor {
+/** Sees an error of a call, and returns the one that takes its place. */
+export type ErrorHandler = (error: unknown, request: CallRequest) => unknown;
+
+/** An interceptor that sees errors only, by one handler after the other. */
+export function onError(...handlers: readonly ErrorHandler[]): CallInterceptor {
   return (next) => (request) =>
     tryChain(
       () => next(request),
       (response) => response,
-      (error) => handle(error, request),
+      (error) => {
+        throw handlers.reduce((replaced, handle) => handle(replaced, request), error);
+      },
     );
 }

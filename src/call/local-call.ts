@@ -4,7 +4,8 @@ import { Code, ConnectError, type ContextValues, type HandlerContext } from "@co
 import type { Awaitable } from "../awaitable.ts";
 import type { StoredMessage } from "../codec/index.ts";
 import { deadlineExceeded } from "../errors.ts";
-import { type CallTimes, timesOf } from "./call-times.ts";
+import type { TraceContext } from "../trace-context.ts";
+import { CallTimes } from "./call-times.ts";
 import { PlainHeaders } from "./headers.ts";
 import type { CallRequest, UnaryCallResponse } from "./interceptor.ts";
 
@@ -15,7 +16,7 @@ type HeaderInit = ConstructorParameters<typeof Headers>[0];
 export interface LocalCallInit {
   readonly method: DescMethod;
   readonly message: Message | AsyncIterable<Message>;
-  /** Read when first needed; a `Headers`, or an object with its `get`, is used as it is. */
+  /** A `Headers`, or an object with its `get`, is used as it is. */
   readonly header: HeaderInit | undefined;
   readonly values: ContextValues;
   /** The caller's signal. */
@@ -35,24 +36,27 @@ const ended = new ConnectError("the call has ended", Code.Canceled);
 
 /**
  * Both the request that interceptors see (Connect's `UnaryRequest` or `StreamRequest`) and the context that handlers
- * see. Headers and signal are created when first read. The signal is aborted by the deadline, by the caller, and when
- * the call has ended.
+ * see. Its signal and the headers of its response are created when first read. The signal is aborted by the deadline, by
+ * the caller, and when the call has ended.
  */
 export class LocalCall implements HandlerContext {
   readonly stream: boolean;
   readonly method: DescMethod;
   readonly message: Message | AsyncIterable<Message>;
   readonly values: ContextValues;
+  readonly contextValues: ContextValues;
+  readonly header: Headers;
+  readonly requestHeader: Headers;
+  /** Where its time goes; undefined if it is not measured. */
+  times: CallTimes | undefined;
   /** Whether the caller takes a response in parts. */
   readonly takesParts: boolean;
   readonly requestMethod = "POST";
   readonly protocolName: Protocol;
 
-  readonly #headerInit: HeaderInit | undefined;
   readonly #callerSignal: AbortSignal | undefined;
   readonly #deadline: number | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #header: Headers | undefined;
   #responseHeader: Headers | undefined;
   #responseTrailer: Headers | undefined;
   #controller: AbortController | undefined;
@@ -65,8 +69,11 @@ export class LocalCall implements HandlerContext {
     this.method = method;
     this.message = message;
     this.values = values;
+    this.contextValues = values;
+    this.header = isHeaders(header) ? header : new Headers(header);
+    this.requestHeader = this.header;
+    this.times = undefined;
     this.takesParts = takesParts;
-    this.#headerInit = header;
     this.#callerSignal = signal;
     if (timeoutMs !== undefined) {
       this.#deadline = performance.now() + timeoutMs;
@@ -83,19 +90,6 @@ export class LocalCall implements HandlerContext {
 
   get url(): string {
     return `local:/${this.method.parent.typeName}/${this.method.name}`;
-  }
-
-  get contextValues(): ContextValues {
-    return this.values;
-  }
-
-  get header(): Headers {
-    this.#header ??= isHeaders(this.#headerInit) ? this.#headerInit : new Headers(this.#headerInit);
-    return this.#header;
-  }
-
-  get requestHeader(): Headers {
-    return this.header;
   }
 
   get responseHeader(): Headers {
@@ -126,14 +120,14 @@ export class LocalCall implements HandlerContext {
     return this.#controller.signal;
   }
 
+  /** Observes the statements of the call; undefined if it is not measured. */
+  get statements(): CallTimes | undefined {
+    return this.times;
+  }
+
   /** As the signal's `throwIfAborted`, without creating the signal. */
   throwIfAborted(): void {
     if (this.#stopReason !== undefined) throw this.#stopReason;
-  }
-
-  /** Observes the statements of the call; undefined if it is not measured. */
-  get statements(): CallTimes | undefined {
-    return timesOf(this.values);
   }
 
   timeoutMs(): number | undefined {
@@ -144,9 +138,9 @@ export class LocalCall implements HandlerContext {
    * Does the work, but rejects as soon as the deadline passes or the caller cancels. The clock is also checked when the
    * work is done, because a busy event loop fires its timers late. One piece of work at a time.
    */
-  limit<T>(work: () => Awaitable<T>): Awaitable<T> {
+  limit<T, Input>(work: (input: Input) => Awaitable<T>, input: Input): Awaitable<T> {
     this.throwIfAborted();
-    const result = work();
+    const result = work(input);
     if (!(result instanceof Promise)) {
       this.#checkDeadline();
       this.throwIfAborted();
@@ -257,6 +251,18 @@ export function takesParts(context: HandlerContext): boolean {
 /** How a call came. */
 export function protocolOf(request: CallRequest): Protocol {
   return request instanceof LocalCall ? request.protocolName : "local";
+}
+
+/** Begins to measure a call. `trace`: what its caller sent. */
+export function beginTimes(request: CallRequest, trace: TraceContext | undefined): CallTimes {
+  const times = new CallTimes(trace);
+  if (request instanceof LocalCall) request.times = times;
+  return times;
+}
+
+/** The times of a call; undefined if it is not measured. */
+export function timesOf(request: CallRequest): CallTimes | undefined {
+  return request instanceof LocalCall ? request.times : undefined;
 }
 
 function isHeaders(header: HeaderInit | undefined): header is Headers {

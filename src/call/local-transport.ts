@@ -114,9 +114,9 @@ export function createLocalTransport(
       if (chains.has(method)) throw new Error(`${service.typeName} is implemented twice`);
       const implementation = methods[method.localName] as Implementation | undefined;
       if (implementation === undefined) continue;
-      const inner = compose(interceptors, invocation(method, implementation));
-      const limited: CallFn = (request) => callOf(request).limit(() => inner(request));
-      chains.set(method, compose(observers, limited));
+      const inner = compose(interceptors, method, invocation(method, implementation));
+      const limited: CallFn = (request) => callOf(request).limit(inner, request);
+      chains.set(method, compose(observers, method, limited));
     }
   }
 
@@ -186,7 +186,7 @@ export function createLocalTransport(
         protocol,
       });
       try {
-        await compose(observers, () => Promise.reject(error))(requestOf(call));
+        await compose(observers, method, () => Promise.reject(error))(requestOf(call));
       } finally {
         call.end();
       }
@@ -237,8 +237,8 @@ function invocation(method: DescMethod, implementation: Implementation): CallFn 
   }
 }
 
-function compose(interceptors: readonly CallInterceptor[], innermost: CallFn): CallFn {
-  return interceptors.reduceRight((next, interceptor) => interceptor(next), innermost);
+function compose(interceptors: readonly CallInterceptor[], method: DescMethod, innermost: CallFn): CallFn {
+  return interceptors.reduceRight((next, interceptor) => interceptor(next, method), innermost);
 }
 
 /** A call as interceptors take it: it has every property of the request of its kind of method. */
@@ -274,9 +274,10 @@ function inParts(call: LocalCall, { touchedHeader, touchedTrailer }: Touched, { 
 /** The messages until the call ends. The implementation is then aborted and not waited for. */
 async function* limitEach(call: LocalCall, messages: AsyncIterable<Message>): AsyncGenerator<Message> {
   const iterator = messages[Symbol.asyncIterator]();
+  const next = () => iterator.next();
   try {
     for (;;) {
-      const { done, value } = await call.limit(() => iterator.next());
+      const { done, value } = await call.limit(next, undefined);
       if (done === true) return;
       yield value;
     }

@@ -1,4 +1,7 @@
-/** What buffered responses have in common: header fields that are set one by one, and listeners for the end. */
+/**
+ * What buffered responses have in common: header fields that are set one by one and checked before they are sent, and
+ * listeners for the end.
+ */
 import type { OutgoingHttpHeader, OutgoingHttpHeaders } from "node:http";
 
 /** A buffered response. */
@@ -28,4 +31,23 @@ export abstract class BufferedResponseBase {
   close(): void {
     for (const listener of this.#listeners.splice(0)) listener();
   }
+}
+
+const fieldName = /^[!#-'*+.^`|~\w-]+$/;
+const fieldValue = /^[ -~]*$/;
+const maxKnownNames = 1000;
+/** Names that have been checked: responses repeat a few. */
+const knownNames = new Set<string>();
+
+/** Errors: TypeError for a field that is not printable ASCII. */
+export function checkField(name: string, value: OutgoingHttpHeader): void {
+  const isValid =
+    (knownNames.has(name) || isName(name)) && (typeof value === "number" || fieldValue.test(String(value)));
+  if (!isValid) throw new TypeError(`the header field ${JSON.stringify(name)} is not printable ASCII`);
+}
+
+function isName(name: string): boolean {
+  const isValid = fieldName.test(name);
+  if (isValid && knownNames.size < maxKnownNames) knownNames.add(name);
+  return isValid;
 }

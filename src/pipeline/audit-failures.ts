@@ -5,7 +5,7 @@ import type { Capability } from "../../gen/platform/capabilities/capabilities_pb
 import type { Audit } from "../audit/index.ts";
 import { type AuditRecord, emptyRecord } from "../audit/index.ts";
 import { actorAt, knownAuthorityOf, knownCallerOf } from "../auth/index.ts";
-import { type CallInterceptor, clientAddressOf, onError } from "../call/index.ts";
+import { clientAddressOf, type ErrorHandler } from "../call/index.ts";
 import { localOf } from "../codec/index.ts";
 import type { Contract, MethodContract } from "../contract/index.ts";
 import { isRateLimited, reasonOf } from "../errors.ts";
@@ -13,16 +13,16 @@ import { isUid } from "../uid.ts";
 import { nameOf } from "./method-name.ts";
 
 /** Reports denied calls, and mutations that fail; not those that a rate limit refuses, which may be very many. */
-export function auditFailures(contract: Contract, audit: Audit): CallInterceptor {
-  return onError((error, request) => {
+export function auditFailures(contract: Contract, audit: Audit): ErrorHandler {
+  return (error, request) => {
     const code = error instanceof ConnectError ? error.code : Code.Internal;
     const call = request as UnaryRequest;
     const { validateOnly } = call.message as Message & { validateOnly?: boolean };
     const isMutation = contract.of(call.method).mutates && validateOnly !== true;
     if ((isMutation && !isRateLimited(error)) || isDenial(code))
       audit.report({ ...recordOf(contract, call), code: reasonOf(code) }, knownCallerOf(call.contextValues)?.key);
-    throw error;
-  });
+    return error;
+  };
 }
 
 /** Whether a code means that the caller may not do what it tried. */

@@ -1,6 +1,6 @@
 /** The errors that callers see. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { type CallInterceptor, onError, timesOf } from "../call/index.ts";
+import { type ErrorHandler, timesOf } from "../call/index.ts";
 import type { Contract } from "../contract/index.ts";
 import { completeError } from "../errors.ts";
 import { type Logger, logRefusedToken } from "../log.ts";
@@ -21,22 +21,23 @@ export interface HideBugsOptions {
  * Completes errors that are made for callers, and translates those of the database. Any other error is a bug: it is
  * logged with its cause and answered with a fixed text.
  */
-export function hideBugs({ contract, log, serviceHost, reportOutage }: HideBugsOptions): CallInterceptor {
-  return onError((error, { method, header, contextValues }) => {
+export function hideBugs({ contract, log, serviceHost, reportOutage }: HideBugsOptions): ErrorHandler {
+  return (error, call) => {
+    const { method, header } = call;
     const { domain } = contract.of(method);
     const requestId = header.get("x-request-id");
-    const trace = timesOf(contextValues)?.trace;
+    const trace = timesOf(call)?.trace;
     const request = trace && { id: requestId ?? "", traceId: trace.traceId };
     if (error instanceof ConnectError) {
       if (error.code === Code.Unauthenticated && error.cause !== undefined)
         logRefusedToken(log, nameOf(method), error.cause, requestId);
-      throw completeError(error, serviceHost, domain, request);
+      return completeError(error, serviceHost, domain, request);
     }
     const described = callersError(error);
     reportOutage?.(error);
     logFault(log, error, described, method.name, requestId);
-    throw completeError(described, serviceHost, domain, request);
-  });
+    return completeError(described, serviceHost, domain, request);
+  };
 }
 
 /** Logs an error whose cause is hidden from callers: a bug, or damaged data. `described`: the error that they get. */

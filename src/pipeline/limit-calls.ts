@@ -3,16 +3,16 @@
  * before another begins. A call whose deadline has passed counts until its handler ends. At the limit, those of whom
  * most calls are under way are refused.
  */
-import type { CallInterceptor, CallRequest } from "../call/index.ts";
+import type { CallFn, CallRequest } from "../call/index.ts";
 import { unavailable } from "../errors.ts";
 import { hasShare } from "../fairness/index.ts";
 
 /** The interceptors of the limit, and the same for calls of endpoints. */
 export interface CallLimit {
   /** The outermost: refuses calls as UNAVAILABLE, without a log line or an audit record. */
-  readonly refuse: CallInterceptor;
+  readonly refuse: (next: CallFn) => CallFn;
   /** Within the deadline: counts calls until their handlers end. */
-  readonly count: CallInterceptor;
+  readonly count: (next: CallFn) => CallFn;
   /** Errors: UNAVAILABLE while too many calls are under way. `account`: the name of whom the call counts against. */
   admit(account: () => string | undefined): void;
   /** Counts a call until its work ends. */

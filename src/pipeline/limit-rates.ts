@@ -46,11 +46,14 @@ export function createRates({ limits, now, onRefusal }: RateLimitOptions): Rates
 
 /** Refuses calls when their caller has made too many. It stands after authentication. */
 export function limitRates(contract: Contract, rates: Rates): CallInterceptor {
-  return (next) => (request) => {
-    const caller = knownCallerOf(request.contextValues);
-    // Without a caller, the limits of addresses hold.
-    if (caller !== undefined) rates.take(classOf(contract.of(request.method)), caller.key);
-    return next(request);
+  return (next, method) => {
+    const rateClass = classOf(contract.of(method));
+    return (request) => {
+      const caller = knownCallerOf(request.contextValues);
+      // Without a caller, the limits of addresses hold.
+      if (caller !== undefined) rates.take(rateClass, caller.key);
+      return next(request);
+    };
   };
 }
 

@@ -1,7 +1,7 @@
 /** What happens to every call: the list of interceptors, one file each. */
 
 import { type Authenticator, authentication, authorization, type GrantSource } from "../auth/index.ts";
-import { type CallInterceptor, type CallRequest, type CallTimes, timesOf } from "../call/index.ts";
+import { type CallInterceptor, type CallRequest, onError, timesOf } from "../call/index.ts";
 import type { Tracing } from "../tracing/index.ts";
 import { auditFailures } from "./audit-failures.ts";
 import { EndpointCalls, type EndpointCallsOptions } from "./endpoint-calls.ts";
@@ -63,8 +63,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     observers: [
       limit.refuse,
       logCalls(options),
-      auditFailures(contract, audit),
-      hideBugs(options),
+      onError(hideBugs(options), auditFailures(contract, audit)),
       ...(traced === undefined ? [] : [traced.record]),
     ],
     interceptors: [
@@ -93,7 +92,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 /** Notes when a call gets here. */
 function noteTime(name: "authenticatedMs" | "authorizedMs" | "validatedMs"): CallInterceptor {
   return (next) => (request) => {
-    const times: CallTimes | undefined = timesOf(request.contextValues);
+    const times = timesOf(request);
     if (times !== undefined) times[name] = performance.now();
     return next(request);
   };

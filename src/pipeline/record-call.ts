@@ -1,6 +1,6 @@
 import type { UnaryRequest } from "@connectrpc/connect";
 import type { Audit } from "../audit/index.ts";
-import type { UnaryCallResponse } from "../call/index.ts";
+import { timesOf, type UnaryCallResponse } from "../call/index.ts";
 import { wholeMessage } from "../codec/index.ts";
 import type { Contract } from "../contract/index.ts";
 import type { WriteSession } from "../store/index.ts";
@@ -25,6 +25,8 @@ export function recordCall({ contract, audit, events }: RecordCallOptions) {
       request = call.message,
       response: answer = message,
     } = carriedOutBy(call.contextValues) ?? {};
-    await events.recordCall(session, { method, message: request, contextValues: call.contextValues }, answer);
+    const { contextValues } = call;
+    const trace = timesOf(call)?.trace;
+    await events.recordCall(session, { method, message: request, contextValues, trace }, answer);
   };
 }

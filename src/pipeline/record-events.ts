@@ -3,7 +3,6 @@
 import type { Message, Registry } from "@bufbuild/protobuf";
 import type { UnaryRequest } from "@connectrpc/connect";
 import { type Author, actorAt, actorOf, authorityOf } from "../auth/index.ts";
-import { timesOf } from "../call/index.ts";
 import type { Contract } from "../contract/index.ts";
 import {
   type ChangedResource,
@@ -16,6 +15,7 @@ import {
 import type { Quotas } from "../quotas.ts";
 import { changesOf, environmentOf, hydrated, type RowChange, type View } from "../resource/index.ts";
 import type { WriteSession } from "../store/index.ts";
+import type { TraceContext } from "../trace-context.ts";
 import { rootOf } from "../uid.ts";
 import { neededBy } from "./audit-failures.ts";
 import type { RecordRegistryEvent } from "./registry-event.ts";
@@ -25,7 +25,7 @@ export interface EventRecorder {
   /** Records the events of a call that has succeeded. */
   recordCall(
     session: WriteSession,
-    call: Pick<UnaryRequest, "method" | "message" | "contextValues">,
+    call: Pick<UnaryRequest, "method" | "message" | "contextValues"> & { readonly trace: TraceContext | undefined },
     response: Message,
   ): Promise<void>;
   /** Records the events of changes that a token causes and no call does. */
@@ -55,7 +55,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   const events = createCallEvents({ contract, baseUrl, typeRegistry: registry });
 
   return {
-    async recordCall(session, { method, message, contextValues }, response) {
+    async recordCall(session, { method, message, contextValues, trace }, response) {
       const context = { values: contextValues };
       const changes = changesOf(context);
       if (changes.length === 0) return;
@@ -71,9 +71,9 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         actorAt: (uid) => actorOf({ ...authority.caller, subject: actorAt(authority, uid, needed) }, issuerUrl),
         timeMs: nowMs,
       });
-      const trace = traceExtensions(timesOf(contextValues)?.trace);
+      const ofTrace = traceExtensions(trace);
       for (const event of recorded)
-        await recordEvent(session, { ...event, extensions: { ...event.extensions, ...trace } }, hasSubscriptions);
+        await recordEvent(session, { ...event, extensions: { ...event.extensions, ...ofTrace } }, hasSubscriptions);
     },
 
     async recordChanges(session, changes, by, nowMs) {

@@ -4,9 +4,9 @@ import type { UnaryRequest } from "@connectrpc/connect";
 import { knownCallerOf } from "../auth/index.ts";
 import type { Awaitable } from "../awaitable.ts";
 import {
+  type CallFn,
   type CallInterceptor,
   type CallRequest,
-  type CallResponse,
   type CallTimes,
   LocalCall,
   timesOf,
@@ -75,7 +75,7 @@ class Reads implements ReadingCall {
   }
 
   get statements(): CallTimes | undefined {
-    return timesOf(this.#request.contextValues);
+    return timesOf(this.#request);
   }
 
   timeoutMs(): number | undefined {
@@ -87,7 +87,7 @@ class Reads implements ReadingCall {
 function endOf(request: CallRequest): Pick<LocalCall, "throwIfAborted" | "signal" | "timeoutMs" | "statements"> {
   if (request instanceof LocalCall) return request;
   const { signal } = request;
-  const statements = timesOf(request.contextValues);
+  const statements = timesOf(request);
   return { signal, throwIfAborted: () => signal.throwIfAborted(), timeoutMs: () => undefined, statements };
 }
 
@@ -98,9 +98,9 @@ function endOf(request: CallRequest): Pick<LocalCall, "throwIfAborted" | "signal
 export function transact(options: TransactOptions): CallInterceptor {
   const { contract, database, environment, now } = options;
   const record = recordCall(options);
-  const change = async (request: UnaryRequest, next: () => Awaitable<CallResponse>, nowMs: number) => {
-    const method = contract.of(request.method);
-    const times = timesOf(request.contextValues);
+  const change = async (request: UnaryRequest, next: CallFn, method: MethodContract) => {
+    const nowMs = now();
+    const times = timesOf(request);
     const keyed = keyedCall(request, method, environment.secrets, nowMs);
     try {
       const answer = await database.transact(
@@ -109,7 +109,7 @@ export function transact(options: TransactOptions): CallInterceptor {
           provideEnvironment(request.contextValues, environment, { nowMs, session });
           await options.lockForCall(session, method, request.message);
           const replayed = await keyed?.replay(session);
-          const response = replayed ?? ((await next()) as UnaryCallResponse);
+          const response = replayed ?? ((await next(request)) as UnaryCallResponse);
           await session.checkLimits();
           if ((request.message as Message & { validateOnly?: boolean }).validateOnly) throw new ValidatedOnly(response);
           if (replayed === undefined) await keyed?.store(session, response);
@@ -134,10 +134,13 @@ export function transact(options: TransactOptions): CallInterceptor {
       throw error;
     }
   };
-  return (next) => (request) => {
-    const nowMs = now();
-    if (contract.of(request.method).mutates) return change(request as UnaryRequest, () => next(request), nowMs);
-    provideEnvironment(request.contextValues, environment, { nowMs, session: database.readFor(new Reads(request)) });
-    return next(request);
+  return (next, method) => {
+    const rules = contract.of(method);
+    if (rules.mutates) return (request) => change(request as UnaryRequest, next, rules);
+    return (request) => {
+      const session = database.readFor(new Reads(request));
+      provideEnvironment(request.contextValues, environment, { nowMs: now(), session });
+      return next(request);
+    };
   };
 }

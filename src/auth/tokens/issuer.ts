@@ -46,7 +46,7 @@ export interface Issuer {
    */
   verify(token: Token | string): Promise<Token>;
   /** Whether the key of a token that was verified before still verifies. Costs nothing until keys may have changed. */
-  stillVerifies(token: Token): Awaitable<boolean>;
+  stillVerifies(token: Token, nowMs: number): Awaitable<boolean>;
 }
 
 /** What {@link createIssuer} needs. */
@@ -98,10 +98,16 @@ export async function createIssuer({
   let reading: { readonly changes: number; readonly read: Promise<KeysRead> } | undefined;
   const base = issuer.replace(/\/$/, "");
 
-  /** The keys without those that are revoked, and with those that were added `maxAgeMs` ago. */
-  function ringNow(maxAgeMs = keyReadIntervalMs): Awaitable<KeyRing> {
-    return chain(changes(), (current) => {
-      if (latest.changes === current && clock() - latest.timeMs < maxAgeMs) return latest.ring;
+  /** Whether the latest keys are without those that are revoked, and with those that were added `maxAgeMs` ago. */
+  const isLatest = (current: Awaitable<number>, nowMs: number, maxAgeMs: number) =>
+    latest.changes === current && nowMs - latest.timeMs < maxAgeMs;
+
+  const ringNow = (maxAgeMs = keyReadIntervalMs) => ringAt(changes(), maxAgeMs);
+
+  /** The latest keys. `now`: the changes by now. */
+  function ringAt(now: Awaitable<number>, maxAgeMs = keyReadIntervalMs): Awaitable<KeyRing> {
+    return chain(now, (current) => {
+      if (isLatest(current, clock(), maxAgeMs)) return latest.ring;
       if (reading?.changes !== current) {
         const read = readRing(current).finally(() => {
           if (reading?.read === read) reading = undefined;
@@ -166,8 +172,16 @@ export async function createIssuer({
       if (!token.audiences.includes(issuer)) throw new TokenMisfit("for another audience");
       return token;
     },
-    stillVerifies: ({ keyId }) => chain(ringNow(), ({ kids }) => keyId !== undefined && kids.has(keyId)),
+    stillVerifies({ keyId }, nowMs) {
+      const current = changes();
+      if (isLatest(current, nowMs, keyReadIntervalMs)) return isKid(latest.ring, keyId);
+      return chain(ringAt(current), (ring) => isKid(ring, keyId));
+    },
   };
+}
+
+function isKid({ kids }: KeyRing, keyId: string | undefined): boolean {
+  return keyId !== undefined && kids.has(keyId);
 }
 
 /** The ring of the keys; `before`, if it has the same. */

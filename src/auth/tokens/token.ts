@@ -107,10 +107,15 @@ export function parseToken(text: string): Token {
  *
  * Errors: {@link TokenMisfit}.
  */
-export function checkPeriod({ exp, nbf, iat }: Claims, nowMs: number): void {
+export function checkPeriod(claims: Claims, nowMs: number): void {
+  if (isInPeriod(claims, nowMs)) return;
+  throw new TokenMisfit(nowMs / 1000 < claims.exp + leewaySeconds ? "not yet valid" : "expired");
+}
+
+/** Whether {@link checkPeriod} passes. */
+export function isInPeriod({ exp, nbf = 0, iat = 0 }: Claims, nowMs: number): boolean {
   const now = nowMs / 1000;
-  if (now >= exp + leewaySeconds) throw new TokenMisfit("expired");
-  if (Math.max(nbf ?? 0, iat ?? 0) > now + leewaySeconds) throw new TokenMisfit("not yet valid");
+  return now < exp + leewaySeconds && Math.max(nbf, iat) <= now + leewaySeconds;
 }
 
 /** Whether a token is well-formed and within its validity period. Its signature is not checked. */

@@ -3,9 +3,8 @@
 import { type OutgoingHttpHeader, type OutgoingHttpHeaders, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { BufferedResponse } from "../../message/index.ts";
-import { BufferedResponseBase } from "../buffered-response.ts";
+import { BufferedResponseBase, checkField } from "../buffered-response.ts";
 import { httpDate } from "../date.ts";
-import { checkField } from "../response-field.ts";
 import type { SimpleRequest } from "./parse-request.ts";
 
 /** The connection of a response. */

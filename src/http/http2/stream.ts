@@ -3,10 +3,9 @@
 import type { OutgoingHttpHeader, OutgoingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { BufferedRequest, BufferedResponse } from "../../message/index.ts";
-import { BufferedResponseBase } from "../buffered-response.ts";
+import { BufferedResponseBase, checkField } from "../buffered-response.ts";
 import { httpDate } from "../date.ts";
 import type { PayerRequests } from "../payer-requests.ts";
-import { checkField } from "../response-field.ts";
 import { emptyBuffer, errors, headBytes, messageFrames } from "./frames.ts";
 import type { FieldList, HeaderList } from "./hpack/hpack.ts";
 import type { RequestHead } from "./simple-fields.ts";

@@ -76,7 +76,7 @@ export function logCalls(options: LogCallsOptions): CallInterceptor {
 
   return (next) => (request) => {
     callCounter?.begin();
-    const times = beginTimes(request.contextValues, readTraceContext(request.header, baggage));
+    const times = beginTimes(request, readTraceContext(request.header, baggage));
     return tryChain(
       () => next(request),
       (response) => {

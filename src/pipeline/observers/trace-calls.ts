@@ -63,7 +63,7 @@ export function traceCalls({ contract, tracing, databaseName }: TraceCallsOption
   }
 
   function end(request: CallRequest, error: ConnectError | undefined): void {
-    const times = timesOf(request.contextValues);
+    const times = timesOf(request);
     if (times === undefined) return;
     const { span } = request.contextValues.get(choiceKey) ?? choose(request, times);
     if (span === undefined) return;
@@ -134,7 +134,7 @@ export function traceCalls({ contract, tracing, databaseName }: TraceCallsOption
         },
       ),
     choose: (next) => (request) => {
-      const times = timesOf(request.contextValues);
+      const times = timesOf(request);
       if (times !== undefined) choose(request, times);
       return next(request);
     },

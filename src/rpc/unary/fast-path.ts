@@ -100,22 +100,21 @@ export function endCall(
   call: BegunCall,
   ending: Ending,
 ): void {
+  const refuse = (reason: unknown) => {
+    if (!(reason instanceof ConnectError)) onError(reason);
+    const error = reason instanceof ConnectError ? reason : internal(reason);
+    describeError(error, method);
+    return ending.refuse(error);
+  };
+  const giveUp = (error: unknown) => {
+    onError(error);
+    ending.giveUp();
+  };
   void tryChain(
-    () =>
-      tryChain(
-        () => chain(call.answer, (answer) => ending.answer(answer)),
-        () => {},
-        (reason) => {
-          if (!(reason instanceof ConnectError)) onError(reason);
-          const error = reason instanceof ConnectError ? reason : internal(reason);
-          describeError(error, method);
-          return ending.refuse(error);
-        },
-      ),
-    () => {},
-    (error) => {
-      onError(error);
-      ending.giveUp();
-    },
+    () => chain(call.answer, ending.answer),
+    nothing,
+    (reason) => tryChain(() => refuse(reason), nothing, giveUp),
   );
 }
+
+function nothing(): void {}

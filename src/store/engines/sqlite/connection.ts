@@ -100,20 +100,20 @@ export class SnapshotConnection extends SqliteConnection {
   }
 
   override rows(statement: Statement, values: Values): unknown[][] {
-    this.#open();
+    if (!this.#isOpen) this.#open();
     return super.rows(statement, values);
   }
 
   /** A number that changes with every commit of any connection. */
-  commits(): number {
-    this.#open();
+  readonly commits = (): number => {
+    if (!this.#isOpen) this.#open();
     return this.#commits;
-  }
+  };
 
   /** Keeps a snapshot from now on: the writer is about to commit. */
   hold(): void {
     this.renew();
-    this.#open();
+    if (!this.#isOpen) this.#open();
     this.#othersWhenHeld = versionOf(this.#others);
   }
 
@@ -145,6 +145,8 @@ export class SnapshotConnection extends SqliteConnection {
     }
   }
 
+  readonly #renewAtEnd = () => this.renew();
+
   #hasChanged(): boolean {
     try {
       return versionOf(this.#others) !== this.#othersWhenHeld;
@@ -154,9 +156,8 @@ export class SnapshotConnection extends SqliteConnection {
   }
 
   #open(): void {
-    if (this.#isOpen) return;
     this.#isOpen = true;
-    setImmediate(() => this.renew());
+    setImmediate(this.#renewAtEnd);
     try {
       this.#begin.run();
       const version = versionOf(this.#dataVersion);

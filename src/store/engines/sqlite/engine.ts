@@ -135,7 +135,7 @@ export function openSqlite(
     stats,
     reader: reading,
     longQueries: readers,
-    commits: () => reading.commits(),
+    commits: reading.commits,
     refresh: () => reading.renew(),
     isConcurrent: false,
     transact: (body, { payer }) => queue.transact(body, payer),
