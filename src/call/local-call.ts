@@ -36,8 +36,8 @@ const ended = new ConnectError("the call has ended", Code.Canceled);
 
 /**
  * Both the request that interceptors see (Connect's `UnaryRequest` or `StreamRequest`) and the context that handlers
- * see. Its signal and the headers of its response are created when first read. The signal is aborted by the deadline, by
- * the caller, and when the call has ended.
+ * see. Its signal and the headers of its response are created when first read. The signal is aborted by the deadline,
+ * by the caller, and when the call has ended.
  */
 export class LocalCall implements HandlerContext {
   readonly stream: boolean;

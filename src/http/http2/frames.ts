@@ -100,7 +100,9 @@ export function messageFrames(
   let end = writeList(0, stream, head, content.length === 0 ? contentFlag : 0, fixed);
   end = writeParts(end, stream, content, types.data, contentFlag);
   if (trailers !== undefined) end = writeList(end, stream, trailers, flags.endStream);
-  return Buffer.from(scratch.subarray(0, end));
+  const frames = Buffer.allocUnsafe(end);
+  scratch.copy(frames, 0, 0, end);
+  return frames;
 }
 
 /** The frames of a header list. */
@@ -130,7 +132,9 @@ function reserve(bytes: number): void {
 }
 
 function writeHead(to: Buffer, at: number, length: number, type: number, flag: number, stream: number): void {
-  to.writeUIntBE(length, at, 3);
+  to[at] = length >>> 16;
+  to[at + 1] = length >>> 8;
+  to[at + 2] = length;
   to[at + 3] = type;
   to[at + 4] = flag;
   to.writeUInt32BE(stream, at + 5);
@@ -168,7 +172,7 @@ function writeList(at: number, stream: number, fields: FieldList, flag: number, 
 function writeParts(at: number, stream: number, bytes: Uint8Array, type: number, lastFlag: number): number {
   let end = at;
   for (let from = 0; from < bytes.length; from += maxPayloadBytes) {
-    const part = bytes.subarray(from, from + maxPayloadBytes);
+    const part = bytes.length <= maxPayloadBytes ? bytes : bytes.subarray(from, from + maxPayloadBytes);
     writeHead(scratch, end, part.length, type, from + part.length === bytes.length ? lastFlag : 0, stream);
     scratch.set(part, end + headBytes);
     end += headBytes + part.length;

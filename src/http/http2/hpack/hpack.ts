@@ -178,8 +178,30 @@ export function maxFieldBytes(name: string, value: string): number {
   return name.length + value.length + 12;
 }
 
+/** The last values of fields that most responses repeat, with what is written for them. */
+const repeated = new Map(
+  [":status", "date", "content-type", "cache-control", "vary", "grpc-status"].map((name) => [
+    name,
+    { value: "", bytes: Buffer.alloc(0) },
+  ]),
+);
+const maxRepeatedChars = 100;
+
 /** Writes a field, in latin1, as a literal without indexing. Returns the end. */
 export function writeField(to: Buffer, at: number, name: string, value: string): number {
+  const last = repeated.get(name);
+  if (last === undefined || value.length > maxRepeatedChars) return writeLiteral(to, at, name, value);
+  if (last.value !== value || value === "") {
+    const end = writeLiteral(to, at, name, value);
+    last.value = value;
+    last.bytes = Buffer.from(to.subarray(at, end));
+    return end;
+  }
+  to.set(last.bytes, at);
+  return at + last.bytes.length;
+}
+
+function writeLiteral(to: Buffer, at: number, name: string, value: string): number {
   const index = staticIndexes.get(name) ?? 0;
   let end = writeInteger(to, at, 4, index);
   if (index === 0) end = writeString(to, end, name);
