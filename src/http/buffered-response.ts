@@ -7,7 +7,7 @@ import type { OutgoingHttpHeader, OutgoingHttpHeaders } from "node:http";
 /** A buffered response. */
 export abstract class BufferedResponseBase {
   #fields: OutgoingHttpHeaders | undefined;
-  #listeners: (() => void)[] = [];
+  #listeners: (() => void)[] | undefined;
 
   getHeader(name: string): OutgoingHttpHeader | undefined {
     return this.#fields?.[name];
@@ -24,12 +24,15 @@ export abstract class BufferedResponseBase {
   }
 
   once(_event: "close", listener: () => void): void {
+    this.#listeners ??= [];
     this.#listeners.push(listener);
   }
 
   /** Calls the listeners: the client has gone, or the response is sent. */
   close(): void {
-    for (const listener of this.#listeners.splice(0)) listener();
+    const listeners = this.#listeners;
+    this.#listeners = undefined;
+    if (listeners !== undefined) for (const listener of listeners) listener();
   }
 }
 

@@ -196,8 +196,8 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
         : new Reader(catalogue, observed(engine.readerFor?.(call) ?? engine.reader, call.statements, measuredReads), {
             commits,
             totals,
-            longQueries: longQueries?.connectionFor(call),
-            pause: call.pause && (() => call.pause?.()),
+            call,
+            longQueries,
           }),
     refresh: () => engine.refresh?.(),
     transact: (body, options = {}) =>

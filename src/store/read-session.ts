@@ -10,7 +10,7 @@ import { entryOf, type LogEntry, type LogScan, type LogSpec, type LogStatements,
 import { type QueueEntry, type QueueKey, entryOf as queueEntryOf } from "./logs/queue-entry.ts";
 import { type PartitionScan, partitionValues, type QueueStatements } from "./logs/queue-session.ts";
 import type { SharedTotals } from "./logs/shared-totals.ts";
-import type { LongQueryConnection } from "./long-queries.ts";
+import type { LongQueries, ReadingCall } from "./long-queries.ts";
 import type { Row } from "./rows/record.ts";
 import { columnValue, type TableSpec } from "./rows/row.ts";
 import type { SettingStatements } from "./settings.ts";
@@ -36,10 +36,10 @@ export interface ReaderOptions {
   readonly commits?: (() => number) | undefined;
   /** Outside a transaction. */
   readonly totals?: SharedTotals | undefined;
-  /** Runs queries that may take long. By default they run on the connection. */
-  readonly longQueries?: LongQueryConnection | undefined;
-  /** See {@link Reader.pause}; absent: nothing pauses. */
-  readonly pause?: (() => Promise<void> | undefined) | undefined;
+  /** The call that reads; absent: it never pauses. */
+  readonly call?: ReadingCall | undefined;
+  /** Runs queries of the call that may take long. By default they run on the connection. */
+  readonly longQueries?: LongQueries | undefined;
 }
 
 /**
@@ -54,24 +54,24 @@ export class Reader {
   protected readonly catalogue: Catalogue;
   readonly #connection: SqlConnection;
   readonly #counters: Counters | undefined;
-  readonly #longQueries: LongQueryConnection | undefined;
+  readonly #call: ReadingCall | undefined;
+  readonly #longQueries: LongQueries | undefined;
   readonly #commits: (() => number) | undefined;
   readonly #totals: SharedTotals | undefined;
-  readonly #pause: ReaderOptions["pause"];
   #changes: { readonly commits: number; readonly count: number } | undefined;
 
   constructor(
     catalogue: Catalogue,
     connection: SqlConnection,
-    { counters, commits, totals, longQueries, pause }: ReaderOptions = {},
+    { counters, commits, totals, call, longQueries }: ReaderOptions = {},
   ) {
     this.catalogue = catalogue;
     this.#connection = connection;
     this.#counters = counters;
     this.#commits = commits;
+    this.#call = call;
     this.#longQueries = longQueries;
     this.#totals = totals;
-    this.#pause = pause;
   }
 
   /**
@@ -79,7 +79,7 @@ export class Reader {
    * long. Reads of several rows do so themselves. Does nothing in a transaction, which others would wait for.
    */
   pause(): Promise<void> | undefined {
-    return this.#pause?.();
+    return this.#call?.pause?.();
   }
 
   /** The connection that the next statement runs on. */
@@ -216,7 +216,8 @@ export class Reader {
     const total = (counterClass: CounterClass, ancestors: readonly string[]) =>
       this.total(spec.name, counterClass, ancestors);
     const connection = this.connection();
-    return { table: this.catalogue.table(spec), connection, longQueries: this.#longQueries, total };
+    const longQueries = this.#call && this.#longQueries?.connectionFor(this.#call);
+    return { table: this.catalogue.table(spec), connection, longQueries, total };
   }
 
   /** The sum of the counters of distinct ancestors. */

@@ -85,7 +85,8 @@ export class SendQueue {
     this.#isFlushDue = false;
     this.unsentStreams = 0;
     this.#heldBytes = 0;
-    const frames = this.#held.splice(0);
+    const frames = this.#held;
+    if (frames.length > 0) this.#held = [];
     if (!this.#socket.destroyed && !this.#socket.writableEnded && frames.length > 0)
       this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
     this.#count();

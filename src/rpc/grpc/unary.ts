@@ -115,7 +115,11 @@ function answer(
   addFields(headers, touchedHeader);
   addFields(trailers, touchedTrailer);
   const length = frame.length - prefixBytes;
-  frame.set([0, length >>> 24, length >>> 16, length >>> 8, length]);
+  frame[0] = 0;
+  frame[1] = length >>> 24;
+  frame[2] = length >>> 16;
+  frame[3] = length >>> 8;
+  frame[4] = length;
   stream.sendCall(headers, frame, trailers);
 }
 
