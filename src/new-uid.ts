@@ -1,4 +1,4 @@
-/** Makes uids: random ones, and those that are derived from what they name. Random hex digits for other names, too. */
+/** Makes uids: random ones, and those that are derived from what they name. Random digits and UUIDs for others, too. */
 import { createHash, randomBytes } from "node:crypto";
 
 /** A child's id begins with a 16-bit count of these ticks, which repeats every 17 minutes. */
@@ -48,12 +48,38 @@ const drawnBytes = 4096;
 let drawn = Buffer.alloc(0);
 let used = 0;
 
-/** Random bytes from a CSPRNG, as hex digits. */
-export function randomHex(bytes: number): string {
+/** Makes the next random bytes those of `drawn` before `used`. */
+function draw(bytes: number): void {
   if (used + bytes > drawn.length) {
     drawn = randomBytes(drawnBytes);
     used = 0;
   }
   used += bytes;
+}
+
+/** Random bytes from a CSPRNG, as hex digits. */
+export function randomHex(bytes: number): string {
+  draw(bytes);
   return drawn.toString("hex", used - bytes, used);
+}
+
+/** The two hex digits of each byte, the first one in the lower half. */
+const digits = Uint16Array.from({ length: 256 }, (_, byte) =>
+  Buffer.from(byte.toString(16).padStart(2, "0")).readUInt16LE(),
+);
+const uuidText = Buffer.alloc(36, "-");
+/** Where the digits of each byte are in it. */
+const uuidPlaces = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
+
+/**
+ * A random UUID, version 4 (RFC 9562). The text of `crypto.randomUUID` consists of many pieces, and whoever reads it
+ * joins them: with that it takes 480 ns instead of 320.
+ */
+export function randomUuid(): string {
+  draw(16);
+  const from = used - 16;
+  drawn[from + 6] = (drawn[from + 6]! & 0x0f) | 0x40;
+  drawn[from + 8] = (drawn[from + 8]! & 0x3f) | 0x80;
+  for (let i = 0; i < 16; i++) uuidText.writeUInt16LE(digits[drawn[from + i]!]!, uuidPlaces[i]!);
+  return uuidText.toString("latin1");
 }

@@ -1,5 +1,5 @@
-import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { fixedUid, newUid, userIdentityUid } from "../src/new-uid.ts";
+import { describe, expect, it, onTestFinished, test, vi } from "vitest";
+import { fixedUid, newUid, randomUuid, userIdentityUid } from "../src/new-uid.ts";
 import { ancestorsOf, covers, isUid, outermost, parentOf, rootOf } from "../src/uid.ts";
 
 const root = "a".repeat(40);
@@ -78,4 +78,12 @@ describe("the hierarchy", () => {
     expect(outermost(["", root])).toEqual([""]);
     expect(outermost([])).toEqual([]);
   });
+});
+
+test("random UUIDs are of version 4, flat and different", () => {
+  const uuids = Array.from({ length: 1000 }, randomUuid);
+  for (const uuid of uuids) expect(uuid).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+  expect(new Set(uuids).size).toBe(uuids.length);
+  for (let at = 0; at < 36; at++)
+    expect(new Set(uuids.map((uuid) => uuid[at])).size).toBe([8, 13, 14, 18, 23].includes(at) ? 1 : at === 19 ? 4 : 16);
 });

@@ -1,6 +1,6 @@
 /** The id of a request, and the header fields of every response. */
-import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
+import { randomUuid } from "../new-uid.ts";
 
 /** Every response names its request, and may not be cached unless it says otherwise. */
 export function answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
@@ -10,7 +10,7 @@ export function answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders
 /** The id of a request: the client's, or a new one, which is added to `headers`. */
 export function identify(headers: IncomingHttpHeaders): string {
   const given = headers["x-request-id"];
-  const id = typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+  const id = typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : randomUuid();
   headers["x-request-id"] = id;
   return id;
 }
