@@ -32,7 +32,7 @@ const compared: readonly RequestName[] = [
 const repos = 100_000;
 const concurrency = 32;
 const turn = { durationMs: 400, warmUpMs: 100 };
-const counted = { durationMs: 1000, warmUpMs: 0 };
+const countedRun = { durationMs: 1000, warmUpMs: 0 };
 const firstWarmUp = { untilSteady: true, warmUpMs: 7_000, durationMs: 0 };
 const recorder = fileURLToPath(new URL("allocation-recorder.ts", import.meta.url));
 
@@ -46,7 +46,7 @@ interface Cost {
 }
 
 /** The installed database of a side, with what its servers are started with. */
-interface Side {
+export interface Side {
   readonly name: string;
   readonly program: string;
   readonly url: string;
@@ -55,7 +55,10 @@ interface Side {
   readonly repo: string;
 }
 
-type Server = Target & Running & { readonly allocationsFile: string };
+/** A running server of a side. */
+export type Server = Target & Running;
+
+const allocationsFile = join(folder, "allocations");
 
 /** Compares, and prints for each row both sides and the ratio of ours to the other. */
 export async function compareCommits(
@@ -72,8 +75,8 @@ export async function compareCommits(
   for (let i = 0; i < starts; i++) {
     const both =
       i % 2 === 0
-        ? [await serve(sides[0]), await serve(sides[1])]
-        : [await serve(sides[1]), await serve(sides[0])].reverse();
+        ? [await counted(sides[0]), await counted(sides[1])]
+        : [await counted(sides[1]), await counted(sides[0])].reverse();
     for (const row of rows) {
       costs.get(row)!.push(await measureTurns(row, both as [Server, Server], load, turns));
       emptyLogs();
@@ -84,7 +87,8 @@ export async function compareCommits(
   for (const [row, pairs] of costs) print(row, pairs);
 }
 
-async function install(name: string, path: string): Promise<Side> {
+/** Fills a database by the program of a commit. */
+export async function install(name: string, path: string): Promise<Side> {
   const data = join(folder, `side-${name.replaceAll(" ", "-")}`);
   mkdirSync(data);
   const url = `sqlite:${join(data, "platform.db")}`;
@@ -96,11 +100,19 @@ async function install(name: string, path: string): Promise<Side> {
   return { name, program, url, administrator, root, repo };
 }
 
-async function serve({ program, url, administrator, root, repo }: Side): Promise<Server> {
-  const allocationsFile = join(folder, "allocations");
-  const options = { execArgv: [`--import=${recorder}`], env: { ...process.env, ALLOCATIONS_FILE: allocationsFile } };
+/** Starts the server of a side, with a module that is loaded before it and variables for that. */
+export async function serve(
+  { program, url, administrator, root, repo }: Side,
+  recorder: string,
+  variables: NodeJS.ProcessEnv,
+): Promise<Server> {
+  const options = { execArgv: [`--import=${recorder}`], env: { ...process.env, ...variables } };
   const ready = await start<{ port: number; token: string }>(program, [url, administrator], options);
-  return { ...ready, host: "127.0.0.1", root, repo, allocationsFile };
+  return { ...ready, host: "127.0.0.1", root, repo };
+}
+
+function counted(side: Side): Promise<Server> {
+  return serve(side, recorder, { ALLOCATIONS_FILE: allocationsFile });
 }
 
 async function measureTurns(
@@ -124,7 +136,7 @@ async function measureTurns(
     }
   }
   const allocated: number[] = [];
-  for (const side of both) allocated.push(await allocatedPerCall(side, () => measure(side, counted)));
+  for (const side of both) allocated.push(await allocatedPerCall(side, () => measure(side, countedRun)));
   const [ours, theirs] = sums.map(
     ({ perSecond, cpuMs, answers }, i): Cost => ({
       perSecond: perSecond / turns,
@@ -135,7 +147,7 @@ async function measureTurns(
   return [ours!, theirs!];
 }
 
-async function allocatedPerCall({ pid, allocationsFile }: Server, run: () => Promise<Measured>): Promise<number> {
+async function allocatedPerCall({ pid }: Server, run: () => Promise<Measured>): Promise<number> {
   rmSync(allocationsFile, { force: true });
   process.kill(pid, "SIGUSR2");
   const { answers } = await run();

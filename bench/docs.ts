@@ -14,11 +14,16 @@ const end = "<!-- end of results -->";
 
 /** Writes `docs/performance.md` and `docs/bench.svg`. Errors: a plain Error if the page lacks the comments. */
 export function writeDocs(results: Results): void {
+  writeSection(page, begin, end, section(results));
+  writeFileSync(chart, drawChart(results.rows));
+}
+
+/** Writes what is between two comments of a page. Errors: a plain Error if the page lacks them. */
+export function writeSection(page: URL, begin: string, end: string, section: string): void {
   const text = readFileSync(page, "utf8");
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`docs/performance.md lacks "${begin}" or "${end}"`);
-  writeFileSync(page, `${text.slice(0, from)}${begin}\n\n${section(results)}\n\n${text.slice(to)}`);
-  writeFileSync(chart, drawChart(results.rows));
+  if (from < 0 || to < from) throw new Error(`${page.pathname} lacks "${begin}" or "${end}"`);
+  writeFileSync(page, `${text.slice(0, from)}${begin}\n\n${section}\n\n${text.slice(to)}`);
 }
 
 function section({ date, mode, machine, postgres, rows }: Results): string {

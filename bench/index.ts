@@ -11,6 +11,7 @@
  *     npm run bench -- --peer NAME=HOST:PORT     another REST peer that serves the same two paths
  *     npm run bench -- --only TEXT               rows with this text in their names; writes no results
  *     npm run bench -- --against REF             this working tree against another commit; with --quick, three starts
+ *     npm run bench -- --budget [--against REF]  what each step of a call costs, after the same of another commit
  *     npm run bench -- --overload                expensive calls, floods, several processes, killed processes
  *     npm run bench -- --overload --only neighbour   only what one organisation costs another
  *     npm run bench -- --soak [MINUTES]          full load of all kinds: checks memory growth and event loop stalls
@@ -19,6 +20,7 @@
 import { parseArgs } from "node:util";
 import { compareCommits } from "./against.ts";
 import { keepBest, printDistances } from "./best.ts";
+import { measureBudget } from "./budget.ts";
 import { writeDocs } from "./docs.ts";
 import { Meter } from "./measure.ts";
 import { languageOf, programOf } from "./native-peers.ts";
@@ -42,6 +44,7 @@ const { values, positionals } = parseArgs({
     peer: { type: "string", multiple: true, default: [] },
     only: { type: "string" },
     against: { type: "string" },
+    budget: { type: "boolean", default: false },
   },
   allowPositionals: true,
 });
@@ -61,7 +64,8 @@ try {
     const workers = Number(values.workers);
     const platform = workers === 1 ? await servers.platform(100_000) : await servers.program(100_000, workers);
     await soak(platform, startLoad(), soakMinutes);
-  } else if (values.against !== undefined)
+  } else if (values.budget) await measureBudget(values.against, startLoad());
+  else if (values.against !== undefined)
     await compareCommits(values.against, startLoad(), only, quick ? { starts: 3, turns: 8 } : { starts: 7, turns: 20 });
   else if (values.pgbench !== undefined) await comparePgbench(servers, startLoad(), quick ? 100_000 : 1_000_000);
   else if (values.overload)
