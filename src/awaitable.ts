@@ -8,10 +8,24 @@ export type Awaitable<T> = T | Promise<T>;
 
 /**
  * Calls `next` with the value, synchronously unless it is a promise. (Not named `then`: a module that exports `then`
- * is taken for a promise.)
+ * is taken for a promise.) What is given besides is passed on, so that a call need not create a function of its own.
  */
-export function chain<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
-  return value instanceof Promise ? value.then(next) : next(value);
+export function chain<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U>;
+export function chain<T, U, A, B, C>(
+  value: Awaitable<T>,
+  next: (value: T, a: A, b: B, c: C) => Awaitable<U>,
+  a: A,
+  b: B,
+  c: C,
+): Awaitable<U>;
+export function chain<T, U, A, B, C>(
+  value: Awaitable<T>,
+  next: (value: T, a?: A, b?: B, c?: C) => Awaitable<U>,
+  a?: A,
+  b?: B,
+  c?: C,
+): Awaitable<U> {
+  return value instanceof Promise ? value.then((value) => next(value, a, b, c)) : next(value, a, b, c);
 }
 
 /** Calls `work`, then `onValue` with its result or `onError` with what it threw or rejected with. */

@@ -14,6 +14,7 @@
  * nothing more. Tokens that speak for nobody are cached apart, so that they cannot evict others.
  */
 
+import type { Message } from "@bufbuild/protobuf";
 import { type Awaitable, both, chain, tryChain } from "../awaitable.ts";
 import { unauthenticated } from "../errors.ts";
 import { createPayer, type Pause, type Payer } from "../fairness/index.ts";
@@ -45,8 +46,9 @@ import { type Verification, Verifier } from "./verification.ts";
 interface Use {
   /** An exchange. With a `provider`, by its uid, the token speaks for the user who signs in there alone. */
   readonly exchange?: { readonly provider?: string | undefined };
-  /** The uid that a call is about; undefined if it is about no organisation or several. */
-  placeOf?(): string | undefined;
+  /** The uid that the call with `message` is about; undefined if it is about no organisation or several. */
+  placeOf?(message: Message): string | undefined;
+  readonly message?: Message;
 }
 
 /** What an {@link Authenticator} needs. */
@@ -230,7 +232,7 @@ export class Authenticator {
     const provider = use?.exchange?.provider;
     const attempt: Attempt = {
       provider,
-      place: use?.placeOf?.(),
+      place: use?.message && use.placeOf?.(use.message),
       isExchange: use?.exchange !== undefined,
       isNew: known.isUsed !== true,
     };

@@ -16,11 +16,13 @@ export interface Authority {
 
 /** Whether the grants hold every capability at `scope` (a uid; "" is the whole platform). */
 export function holds(grants: readonly Grant[], scope: string, capabilities: Iterable<Capability>): boolean {
-  const above = grants.filter((grant) => covers(grant.scope, scope));
-  for (const capability of capabilities) {
-    if (!above.some((grant) => grant.capabilities.has(capability))) return false;
-  }
+  for (const capability of capabilities) if (!holdsOne(grants, scope, capability)) return false;
   return true;
+}
+
+function holdsOne(grants: readonly Grant[], scope: string, capability: Capability): boolean {
+  for (const grant of grants) if (grant.capabilities.has(capability) && covers(grant.scope, scope)) return true;
+  return false;
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 } from "@connectrpc/connect";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import { chain } from "../awaitable.ts";
-import type { CallInterceptor } from "../call/index.ts";
+import type { CallInterceptor, CallRequest } from "../call/index.ts";
 import type { Contract, Scope } from "../contract/index.ts";
 import { invalid, notFound, permissionDenied, unauthenticated } from "../errors.ts";
 import { chargeCallAt, chargeCallIn } from "../fairness/index.ts";
@@ -107,19 +107,19 @@ export function authentication(
   return (next, method) => {
     const rule = contract.of(method).authorization;
     if (rule.kind === "open") return next;
+    const placeOf = (message: Message) =>
+      rule.kind === "scoped" ? rule.scope.uidOf(message) || undefined : placeIn(message);
+    const proceed = (caller: Caller, request: CallRequest) => {
+      request.contextValues.set(callerKey, caller);
+      return next(request);
+    };
     return (request) => {
       const header = request.header.get("authorization");
-      const { message } = request as UnaryRequest;
-      const placeOf = () => (rule.kind === "scoped" ? rule.scope.uidOf(message) || undefined : placeIn(message));
-      const authenticated = authenticator.authenticate(header, { placeOf });
-      if (authenticated instanceof Promise) {
-        const early = earlyGrants(authenticator.lastCaller(header), source);
-        if (early !== undefined) request.contextValues.set(earlyGrantsKey, early);
-      }
-      return chain(authenticated, (caller) => {
-        request.contextValues.set(callerKey, caller);
-        return next(request);
-      });
+      const authenticated = authenticator.authenticate(header, { placeOf, message: (request as UnaryRequest).message });
+      if (!(authenticated instanceof Promise)) return proceed(authenticated, request);
+      const early = earlyGrants(authenticator.lastCaller(header), source);
+      if (early !== undefined) request.contextValues.set(earlyGrantsKey, early);
+      return authenticated.then((caller) => proceed(caller, request));
     };
   };
 }
@@ -144,30 +144,31 @@ export function authorization(
   return (next, method) => {
     const { authorization: rule, mutates } = contract.of(method);
     if (rule.kind === "open") return next;
+    const proceed = (granted: readonly Grant[], caller: Caller, uid: string | undefined, request: CallRequest) => {
+      const grants = caller.narrowing === undefined ? granted : narrowGrants(granted, caller.narrowing);
+      const authority = { caller, grants };
+      request.contextValues.set(authorityKey, authority);
+      // What a call without a scope changes is about one organisation, which is not known yet.
+      if (caller.principal !== undefined && (uid !== undefined || !mutates))
+        usedBy(authority, uid, rule.capabilities, (request as UnaryRequest).message).forEach(onUse);
+      if (uid === undefined) {
+        const scopes = scopesHolding(grants, rule.capabilities);
+        request.contextValues.set(scopesKey, scopes);
+        if (caller.payer !== undefined) chargeCallIn(caller.payer, scopes);
+      } else {
+        if (caller.payer !== undefined) chargeCallAt(caller.payer, grants, uid);
+        require(grants, uid, rule.capabilities);
+      }
+      return next(request);
+    };
     return (request) => {
       const caller = request.contextValues.get(callerKey);
       if (caller === undefined) throw new Error("authorization runs after authentication");
       if (request.stream) throw new Error("methods of the contract do not stream");
-      const { message } = request;
-      const uid = rule.kind === "scoped" ? scopeOf(rule.scope, message) : undefined;
+      const uid = rule.kind === "scoped" ? scopeOf(rule.scope, request.message) : undefined;
       const early = request.contextValues.get(earlyGrantsKey);
-      return chain(early?.caller === caller ? early.grants : source.grantsOf(caller), (granted) => {
-        const grants = caller.narrowing === undefined ? granted : narrowGrants(granted, caller.narrowing);
-        const authority = { caller, grants };
-        request.contextValues.set(authorityKey, authority);
-        // What a call without a scope changes is about one organisation, which is not known yet.
-        if (caller.principal !== undefined && (uid !== undefined || !mutates))
-          usedBy(authority, uid, rule.capabilities, message).forEach(onUse);
-        if (uid === undefined) {
-          const scopes = scopesHolding(grants, rule.capabilities);
-          request.contextValues.set(scopesKey, scopes);
-          if (caller.payer !== undefined) chargeCallIn(caller.payer, scopes);
-        } else {
-          if (caller.payer !== undefined) chargeCallAt(caller.payer, grants, uid);
-          require(grants, uid, rule.capabilities);
-        }
-        return next(request);
-      });
+      const granted = early?.caller === caller ? early.grants : source.grantsOf(caller);
+      return chain(granted, proceed, caller, uid, request);
     };
   };
 }

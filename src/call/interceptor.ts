@@ -1,7 +1,7 @@
 /** Interceptors of local calls: Connect's Interceptor, for calls that may be answered synchronously. */
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Interceptor, StreamResponse, UnaryResponse } from "@connectrpc/connect";
-import { type Awaitable, tryChain } from "../awaitable.ts";
+import type { Awaitable } from "../awaitable.ts";
 import type { StoredMessage } from "../codec/index.ts";
 
 type ConnectFn = ReturnType<Interceptor>;
@@ -31,12 +31,15 @@ export type ErrorHandler = (error: unknown, request: CallRequest) => unknown;
 
 /** An interceptor that sees errors only, by one handler after the other. */
 export function onError(...handlers: readonly ErrorHandler[]): CallInterceptor {
-  return (next) => (request) =>
-    tryChain(
-      () => next(request),
-      (response) => response,
-      (error) => {
-        throw handlers.reduce((replaced, handle) => handle(replaced, request), error);
-      },
-    );
+  const replaced = (error: unknown, request: CallRequest) =>
+    handlers.reduce((latest, handle) => handle(latest, request), error);
+  return (next) => (request) => {
+    let response: Awaitable<CallResponse>;
+    try {
+      response = next(request);
+    } catch (error) {
+      throw replaced(error, request);
+    }
+    return response instanceof Promise ? response.catch((error) => Promise.reject(replaced(error, request))) : response;
+  };
 }

@@ -49,6 +49,8 @@ export class LocalCall implements HandlerContext {
   readonly requestHeader: Headers;
   /** Where its time goes; undefined if it is not measured. */
   times: CallTimes | undefined;
+  /** What it is answered with, for a call that a protocol has begun. */
+  answer!: Awaitable<LocalAnswer>;
   /** Whether the caller takes a response in parts. */
   readonly takesParts: boolean;
   readonly requestMethod = "POST";
@@ -110,6 +112,10 @@ export class LocalCall implements HandlerContext {
   /** The response trailers; undefined if nobody has read or set them. */
   get touchedTrailer(): Headers | undefined {
     return this.#responseTrailer;
+  }
+
+  get touched(): Touched {
+    return this;
   }
 
   get signal(): AbortSignal {

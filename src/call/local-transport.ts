@@ -29,10 +29,10 @@ import {
   type Transport,
   type UnaryResponse,
 } from "@connectrpc/connect";
-import { type Awaitable, chain, tryChain } from "../awaitable.ts";
+import { type Awaitable, chain } from "../awaitable.ts";
 import { isStored, MessageParts, type StoredMessage, wholeMessage } from "../codec/index.ts";
 import { unimplemented } from "../errors.ts";
-import type { CallFn, CallInterceptor, CallRequest, UnaryCallResponse } from "./interceptor.ts";
+import type { CallFn, CallInterceptor, CallRequest, CallResponse, UnaryCallResponse } from "./interceptor.ts";
 import {
   answerOf,
   type LocalAnswer,
@@ -162,20 +162,8 @@ export function createLocalTransport(
         takesParts: caller?.takesParts,
         protocol,
       });
-      const answer = tryChain(
-        () => chainOf(method)(requestOf(call)),
-        (response) => {
-          const answer = answerOf(response as UnaryCallResponse);
-          if (answer.message instanceof MessageParts) return inParts(call, answer, answer.message);
-          call.end();
-          return answer;
-        },
-        (error) => {
-          call.end();
-          return Promise.reject(error);
-        },
-      );
-      return { answer, touched: call, cancel: () => call.cancel() };
+      call.answer = answerTo(call, chainOf);
+      return call;
     },
     async refuse(method, header, error, values = createContextValues()) {
       const call = new LocalCall({
@@ -208,6 +196,33 @@ export function createLocalTransport(
     },
   });
   return transportFor("local");
+}
+
+/** Carries a call out. Rejects, never throws. */
+function answerTo(call: LocalCall, chainOf: (method: DescMethod) => CallFn): Awaitable<LocalAnswer> {
+  let response: Awaitable<CallResponse>;
+  try {
+    response = chainOf(call.method)(requestOf(call));
+  } catch (error) {
+    return failed(call, error);
+  }
+  if (!(response instanceof Promise)) return ended(call, response);
+  return response.then(
+    (response) => ended(call, response),
+    (error) => failed(call, error),
+  );
+}
+
+function ended(call: LocalCall, response: CallResponse): LocalAnswer {
+  const answer = answerOf(response as UnaryCallResponse);
+  if (answer.message instanceof MessageParts) return inParts(call, answer, answer.message);
+  call.end();
+  return answer;
+}
+
+function failed(call: LocalCall, error: unknown): Promise<never> {
+  call.end();
+  return Promise.reject(error);
 }
 
 /** The innermost function of a method's chain: calls the implementation. */

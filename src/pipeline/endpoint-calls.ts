@@ -100,7 +100,7 @@ export class EndpointCalls {
   /** Errors: what the work of the call throws; UNAVAILABLE while there are too many calls. */
   async #carryOut(running: RunningCall): Promise<Answer> {
     const { limit, callCounter } = this.#options;
-    limit.admit(() => running.account);
+    limit.admit(({ account }) => account, running);
     callCounter?.begin();
     const beganMs = performance.now();
     let code: Code | undefined;

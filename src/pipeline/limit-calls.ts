@@ -13,8 +13,8 @@ export interface CallLimit {
   readonly refuse: (next: CallFn) => CallFn;
   /** Within the deadline: counts calls until their handlers end. */
   readonly count: (next: CallFn) => CallFn;
-  /** Errors: UNAVAILABLE while too many calls are under way. `account`: the name of whom the call counts against. */
-  admit(account: () => string | undefined): void;
+  /** Errors: UNAVAILABLE while too many calls are under way. `accountOf`: the name of whom `call` counts against. */
+  admit<C>(accountOf: (call: C) => string | undefined, call: C): void;
   /** Counts a call until its work ends. */
   during<T>(work: Promise<T>, account: string | undefined): Promise<T>;
 }
@@ -35,9 +35,10 @@ export function limitCalls(
   let underWay = 0;
   const ofAccounts = new Map<string, number>();
 
-  function admit(account: () => string | undefined): void {
+  function admit<C>(accountOf: (call: C) => string | undefined, call: C): void {
     const max = maxCalls();
-    if (underWay < max || hasShare(ofAccounts.get(account() || strangers) ?? 0, underWay, ofAccounts.size, max)) return;
+    if (underWay < max) return;
+    if (hasShare(ofAccounts.get(accountOf(call) || strangers) ?? 0, underWay, ofAccounts.size, max)) return;
     onRefusal();
     throw unavailable("the server is overloaded; try again");
   }
@@ -60,7 +61,7 @@ export function limitCalls(
     admit,
     during,
     refuse: (next) => (request) => {
-      admit(() => accountOf(request));
+      admit(accountOf, request);
       return next(request);
     },
     count: (next) => (request) => {

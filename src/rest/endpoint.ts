@@ -92,7 +92,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
     const values = options.contextValues?.(request, response);
     const timeoutMs = transport.begin === undefined ? timeoutOf(deadline) : deadline?.leftMs();
     const call = begin(method as DescMethodUnary, message, header, timeoutMs, caller, values);
-    if (call.answer instanceof Promise) onGone(response, call.cancel);
+    if (call.answer instanceof Promise) onGone(response, () => call.cancel());
     const rewrite = rewriteOf(request);
     return chain(call.answer, (answer) => {
       const headers = responseHeaders(common, [answer.touchedHeader, answer.touchedTrailer], responseHeader);

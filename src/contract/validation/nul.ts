@@ -7,10 +7,15 @@ import { resource } from "../../../gen/google/api/resource_pb.ts";
 import { getField, type Local } from "../../codec/index.ts";
 import { type FieldViolation, maxViolations, shorten } from "../../violations.ts";
 
-/** Checks the value of one field. */
-type Check = (value: unknown, path: string, found: FieldViolation[]) => void;
+/** Checks the value of a field, whose path is `prefix` and `name`. */
+type Check = (value: unknown, prefix: string, name: string, found: FieldViolation[]) => void;
 
-const checks = new WeakMap<DescMessage, ReadonlyMap<DescField, Check>>();
+interface FieldCheck {
+  readonly field: DescField;
+  readonly check: Check;
+}
+
+const checks = new WeakMap<DescMessage, readonly FieldCheck[]>();
 
 /**
  * The fields of a request whose text contains NUL, as many as a response lists. Paths in the resource of a request are
@@ -23,22 +28,20 @@ export function nulViolations(schema: DescMessage, request: Message): FieldViola
 }
 
 function checkMessage(schema: DescMessage, message: unknown, prefix: string, found: FieldViolation[]): void {
-  for (const [field, check] of checksOf(schema)) {
+  for (const { field, check } of checksOf(schema)) {
     const value = getField(message as Local, field);
-    if (value !== undefined) check(value, prefix + field.name, found);
+    if (value !== undefined) check(value, prefix, field.name, found);
   }
 }
 
 /** The checks of the fields that can hold text, made once per message type. */
-function checksOf(schema: DescMessage): ReadonlyMap<DescField, Check> {
+function checksOf(schema: DescMessage): readonly FieldCheck[] {
   let known = checks.get(schema);
   if (known === undefined) {
-    known = new Map(
-      schema.fields.flatMap((field): [DescField, Check][] => {
-        const check = checkOf(field);
-        return check === undefined ? [] : [[field, check]];
-      }),
-    );
+    known = schema.fields.flatMap((field) => {
+      const check = checkOf(field);
+      return check === undefined ? [] : [{ field, check }];
+    });
     checks.set(schema, known);
   }
   return known;
@@ -49,35 +52,36 @@ function checkOf(field: DescField): Check | undefined {
   const { message } = field;
   const one: Check | undefined = isText
     ? checkText
-    : message && ((value, path, found) => checkMessage(message, value, `${path}.`, found));
+    : message && ((value, prefix, name, found) => checkMessage(message, value, `${prefix}${name}.`, found));
   switch (field.fieldKind) {
     case "list":
       return (
         one &&
-        ((values, path, found) => {
+        ((values, prefix, name, found) => {
           for (const [i, value] of (values as readonly unknown[]).entries()) {
             if (found.length > maxViolations) return;
-            one(value, `${path}[${i}]`, found);
+            one(value, prefix, `${name}[${i}]`, found);
           }
         })
       );
     case "map":
-      return (entries, path, found) => {
+      return (entries, prefix, name, found) => {
         for (const [key, value] of Object.entries(entries as object)) {
           if (found.length > maxViolations) return;
-          checkText(key, path, found);
-          one?.(value, `${path}[${JSON.stringify(shorten(key))}]`, found);
+          checkText(key, prefix, name, found);
+          one?.(value, prefix, `${name}[${JSON.stringify(shorten(key))}]`, found);
         }
       };
     case "message":
       return hasOption(field.message, resource)
-        ? (value, path, found) => checkMessage(field.message, value, path === field.name ? "" : `${path}.`, found)
+        ? (value, prefix, name, found) =>
+            checkMessage(field.message, value, prefix === "" ? "" : `${prefix}${name}.`, found)
         : one;
     default:
       return one;
   }
 }
 
-function checkText(value: unknown, field: string, found: FieldViolation[]): void {
-  if ((value as string).includes("\0")) found.push({ field, description: "must not contain NUL" });
+function checkText(value: unknown, prefix: string, name: string, found: FieldViolation[]): void {
+  if ((value as string).includes("\0")) found.push({ field: prefix + name, description: "must not contain NUL" });
 }

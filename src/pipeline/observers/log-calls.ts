@@ -5,8 +5,15 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type UnaryRequest } from "@connectrpc/connect";
 import { knownCallerNameOf } from "../../auth/index.ts";
-import { tryChain } from "../../awaitable.ts";
-import { beginTimes, type CallInterceptor, type CallRequest, type CallTimes, protocolOf } from "../../call/index.ts";
+import type { Awaitable } from "../../awaitable.ts";
+import {
+  beginTimes,
+  type CallInterceptor,
+  type CallRequest,
+  type CallResponse,
+  type CallTimes,
+  protocolOf,
+} from "../../call/index.ts";
 import type { Contract } from "../../contract/index.ts";
 import { reasonOf } from "../../errors.ts";
 import { type EndedCall, type Logger, logCall, roundMs } from "../../log.ts";
@@ -74,19 +81,29 @@ export function logCalls(options: LogCallsOptions): CallInterceptor {
     );
   }
 
+  function succeeded(response: CallResponse, request: CallRequest, times: CallTimes): CallResponse {
+    write(request, times, ok);
+    return response;
+  }
+
+  function failed(error: unknown, request: CallRequest, times: CallTimes): unknown {
+    write(request, times, error instanceof ConnectError ? error.code : Code.Internal);
+    return error;
+  }
+
   return (next) => (request) => {
     callCounter?.begin();
     const times = beginTimes(request, readTraceContext(request.header, baggage));
-    return tryChain(
-      () => next(request),
-      (response) => {
-        write(request, times, ok);
-        return response;
-      },
-      (error) => {
-        write(request, times, error instanceof ConnectError ? error.code : Code.Internal);
-        throw error;
-      },
+    let response: Awaitable<CallResponse>;
+    try {
+      response = next(request);
+    } catch (error) {
+      throw failed(error, request, times);
+    }
+    if (!(response instanceof Promise)) return succeeded(response, request, times);
+    return response.then(
+      (response) => succeeded(response, request, times),
+      (error) => Promise.reject(failed(error, request, times)),
     );
   };
 }

@@ -110,8 +110,8 @@ function serve(
   response: PortResponse | BufferedResponse,
 ): void {
   const common = options.answerHeaders(request.headers);
-  const read = () => (isJson ? readJson(bytes) : readBinary(bytes));
-  const call = beginCall(options, "connect", { method, request, response, deadline, read });
+  const read = isJson ? readJson : readBinary;
+  const call = beginCall(options, "connect", { method, request, response, deadline, read, content: bytes });
   if (call.answer instanceof Promise)
     (response as BufferedResponse).once("close", () => {
       if (!response.writableEnded) call.cancel();

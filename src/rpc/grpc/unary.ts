@@ -8,7 +8,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import type { ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import { addFields, type Touched } from "../../call/index.ts";
+import { addFields, type BegunCall, type LocalAnswer, type Touched } from "../../call/index.ts";
 import {
   emptyBuffer,
   type Http2Stream,
@@ -17,7 +17,14 @@ import {
   unverifiedBytes,
 } from "../../http/index.ts";
 import { type BufferedRequest, Deadline } from "../../message/index.ts";
-import { beginCall, checkLength, endCall, type FastPathOptions, readMaxBytesOf } from "../unary/fast-path.ts";
+import {
+  beginCall,
+  checkLength,
+  type Ending,
+  endCall,
+  type FastPathOptions,
+  readMaxBytesOf,
+} from "../unary/fast-path.ts";
 import type { UnaryMethod } from "../unary/methods.ts";
 import { encodeGrpcMessage } from "./message.ts";
 import { parseGrpcTimeout } from "./timeout.ts";
@@ -88,21 +95,57 @@ function serve(
     "content-type": headers["content-type"],
     ...options.answerHeaders(headers),
   };
-  const read = () => readBinary(content);
-  const call = beginCall(options, "grpc", { method, request, response: stream, deadline, read });
-  if (call.answer instanceof Promise) stream.once("close", call.cancel);
-  endCall(options, method, call, {
-    answer(response) {
-      const frame = writeBinary(response.message, prefixBytes);
-      checkLength(frame.length - prefixBytes, options);
-      deadline?.check();
-      if (!stream.destroyed) answer(stream, answerHeaders, response, frame);
-    },
-    refuse(error) {
-      if (!stream.destroyed) refuse(stream, answerHeaders, call.touched, error);
-    },
-    giveUp: () => stream.destroy(),
+  const call = beginCall(options, "grpc", {
+    method,
+    request,
+    response: stream,
+    deadline,
+    read: readBinary,
+    content,
   });
+  if (call.answer instanceof Promise) stream.once("close", () => call.cancel());
+  endCall(options, method, call, new GrpcEnding(stream, answerHeaders, call, writeBinary, deadline, options));
+}
+
+/** How a call of gRPC ends. */
+class GrpcEnding implements Ending {
+  readonly #stream: Http2Stream;
+  readonly #headers: OutgoingHttpHeaders;
+  readonly #call: BegunCall;
+  readonly #write: UnaryMethod["writeBinary"];
+  readonly #deadline: Deadline | undefined;
+  readonly #limits: Pick<FastPathOptions, "writeMaxBytes">;
+
+  constructor(
+    stream: Http2Stream,
+    headers: OutgoingHttpHeaders,
+    call: BegunCall,
+    write: UnaryMethod["writeBinary"],
+    deadline: Deadline | undefined,
+    limits: Pick<FastPathOptions, "writeMaxBytes">,
+  ) {
+    this.#stream = stream;
+    this.#headers = headers;
+    this.#call = call;
+    this.#write = write;
+    this.#deadline = deadline;
+    this.#limits = limits;
+  }
+
+  answer(response: LocalAnswer): void {
+    const frame = this.#write(response.message, prefixBytes);
+    checkLength(frame.length - prefixBytes, this.#limits);
+    this.#deadline?.check();
+    if (!this.#stream.destroyed) answer(this.#stream, this.#headers, response, frame);
+  }
+
+  refuse(error: ConnectError): void {
+    if (!this.#stream.destroyed) refuse(this.#stream, this.#headers, this.#call.touched, error);
+  }
+
+  giveUp(): void {
+    this.#stream.destroy();
+  }
 }
 
 function answer(

@@ -8,7 +8,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import type { DescMethod, DescMethodUnary, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
-import { chain, tryChain } from "../../awaitable.ts";
+import { tryChain } from "../../awaitable.ts";
 import {
   type BegunCall,
   type LocalAnswer,
@@ -62,19 +62,20 @@ export interface UnaryRequest {
   readonly request: HttpRequest;
   readonly response: HttpResponse;
   readonly deadline: Deadline | undefined;
-  /** Errors: INVALID_ARGUMENT. */
-  read(): Message;
+  /** Decodes `content`. Errors: INVALID_ARGUMENT. */
+  read(content: Uint8Array): Message;
+  readonly content: Uint8Array;
 }
 
 /** Begins a call, which has failed already if its message cannot be decoded. */
 export function beginCall(
   { transport, contextValues }: FastPathOptions,
   protocol: Protocol,
-  { method, request, response, deadline, read }: UnaryRequest,
+  { method, request, response, deadline, read, content }: UnaryRequest,
 ): BegunCall {
   let message: Message;
   try {
-    message = read();
+    message = read(content);
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error;
     const touched = { touchedHeader: undefined, touchedTrailer: undefined };
@@ -94,27 +95,41 @@ export interface Ending {
 }
 
 /** Answers a call, refuses it, or gives up. */
-export function endCall(
-  { describeError, onError }: FastPathOptions,
-  method: DescMethod,
-  call: BegunCall,
-  ending: Ending,
-): void {
-  const refuse = (reason: unknown) => {
-    if (!(reason instanceof ConnectError)) onError(reason);
-    const error = reason instanceof ConnectError ? reason : internal(reason);
-    describeError(error, method);
-    return ending.refuse(error);
-  };
-  const giveUp = (error: unknown) => {
-    onError(error);
-    ending.giveUp();
-  };
-  void tryChain(
-    () => chain(call.answer, ending.answer),
-    nothing,
-    (reason) => tryChain(() => refuse(reason), nothing, giveUp),
-  );
+export function endCall(options: FastPathOptions, method: DescMethod, call: BegunCall, ending: Ending): void {
+  if (call.answer instanceof Promise)
+    void call.answer.then(
+      (answer) => send(options, method, answer, ending),
+      (reason) => refuse(options, method, reason, ending),
+    );
+  else send(options, method, call.answer, ending);
 }
 
-function nothing(): void {}
+function send(options: FastPathOptions, method: DescMethod, answer: LocalAnswer, ending: Ending): void {
+  try {
+    const sent = ending.answer(answer);
+    if (sent instanceof Promise) sent.catch((reason) => refuse(options, method, reason, ending));
+  } catch (reason) {
+    refuse(options, method, reason, ending);
+  }
+}
+
+function refuse(
+  { describeError, onError }: FastPathOptions,
+  method: DescMethod,
+  reason: unknown,
+  ending: Ending,
+): void {
+  void tryChain(
+    () => {
+      if (!(reason instanceof ConnectError)) onError(reason);
+      const error = reason instanceof ConnectError ? reason : internal(reason);
+      describeError(error, method);
+      return ending.refuse(error);
+    },
+    () => {},
+    (error) => {
+      onError(error);
+      ending.giveUp();
+    },
+  );
+}

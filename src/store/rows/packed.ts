@@ -39,8 +39,17 @@ export function pack(row: Omit<Row, "parent" | "columns">): Buffer {
 
 /** Unpacks a row; `columns` is empty. */
 export function unpack(packed: Buffer<ArrayBuffer>): Row {
-  const { uid, version, createTimeUs, updateTimeUs, body } = new PackedRow(packed, viewOf(packed), 0);
-  return { uid, parent: parentOf(uid), version, createTimeUs, updateTimeUs, body, columns: {} };
+  const start = headBytes + packed.readInt32BE(24);
+  const uid = packed.toString("latin1", headBytes, start);
+  return {
+    uid,
+    parent: parentOf(uid),
+    version: packed.readUInt32BE(4),
+    createTimeUs: packed.readInt32BE(8) * 2 ** 32 + packed.readUInt32BE(12),
+    updateTimeUs: packed.readInt32BE(16) * 2 ** 32 + packed.readUInt32BE(20),
+    body: new Uint8Array(packed.buffer, packed.byteOffset + start, packed.readInt32BE(0) - start),
+    columns: {},
+  };
 }
 
 /**
