@@ -11,21 +11,23 @@ export type Awaitable<T> = T | Promise<T>;
  * is taken for a promise.) What is given besides is passed on, so that a call need not create a function of its own.
  */
 export function chain<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U>;
-export function chain<T, U, A, B, C>(
+export function chain<T, U, A, B, C, D>(
   value: Awaitable<T>,
-  next: (value: T, a: A, b: B, c: C) => Awaitable<U>,
+  next: (value: T, a: A, b: B, c: C, d?: D) => Awaitable<U>,
   a: A,
   b: B,
   c: C,
+  d?: D,
 ): Awaitable<U>;
-export function chain<T, U, A, B, C>(
+export function chain<T, U, A, B, C, D>(
   value: Awaitable<T>,
-  next: (value: T, a?: A, b?: B, c?: C) => Awaitable<U>,
+  next: (value: T, a?: A, b?: B, c?: C, d?: D) => Awaitable<U>,
   a?: A,
   b?: B,
   c?: C,
+  d?: D,
 ): Awaitable<U> {
-  return value instanceof Promise ? value.then((value) => next(value, a, b, c)) : next(value, a, b, c);
+  return value instanceof Promise ? value.then((value) => next(value, a, b, c, d)) : next(value, a, b, c, d);
 }
 
 /** Calls `work`, then `onValue` with its result or `onError` with what it threw or rejected with. */

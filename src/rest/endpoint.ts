@@ -31,7 +31,7 @@ import { type StreamType, writeParts, writeStream } from "./answer/stream.ts";
 import { type Binding, isServed } from "./binding.ts";
 import { abortedWith, beginThrough, onlyOf, timeoutOf } from "./call.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
-import type { CompleteOptions, RestAnswer, RestMatch } from "./options.ts";
+import type { CompleteOptions, DirectAnswer, RestAnswer, RestMatch } from "./options.ts";
 import { type Incoming, receiveMessage, receiveStream } from "./request/receive.ts";
 import { createRequestReader } from "./request/request.ts";
 import { formatError, wrapError } from "./status.ts";
@@ -40,7 +40,7 @@ const defaultMaxBodyBytes = 1024 * 1024;
 const defaultStallMs = 60_000;
 
 /** One request and its response. */
-interface Exchange extends Incoming {
+export interface Exchange extends Incoming {
   /** The header fields of every response to the request. */
   readonly common: OutgoingHttpHeaders | undefined;
   /** The error to be written for what was thrown. */
@@ -83,8 +83,8 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
   const rewriteOf = (request: HttpRequest) =>
     rewriteAnswer && ((answer: RestAnswer, message: Message) => rewriteAnswer(answer, { method, request, message }));
 
-  function serveUnary(exchange: Exchange, message: Message, deadline: Deadline | undefined, form: Representation) {
-    const { request, response, common } = exchange;
+  function serveUnary(message: Message, exchange: Exchange, deadline: Deadline | undefined, form: Representation) {
+    const { request, response } = exchange;
     const inParts = options.mayAnswerInParts?.(method, message) === true && form.payload.kind !== "protobuf";
     if (inParts && isBuffered(response)) return response.fallBack();
     const caller = inParts ? { takesParts: true } : undefined;
@@ -93,25 +93,32 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
     const timeoutMs = transport.begin === undefined ? timeoutOf(deadline) : deadline?.leftMs();
     const call = begin(method as DescMethodUnary, message, header, timeoutMs, caller, values);
     if (call.answer instanceof Promise) onGone(response, () => call.cancel());
-    const rewrite = rewriteOf(request);
-    return chain(call.answer, (answer) => {
-      const headers = responseHeaders(common, [answer.touchedHeader, answer.touchedTrailer], responseHeader);
-      if (answer.message instanceof MessageParts)
-        return writeParts(response as PortResponse, answer.message, {
-          field: listField,
-          registry,
-          format,
-          headers,
-          stallMs,
-          onBroken: (error) => options.onBrokenAnswer?.(error, method),
-        });
-      return isNotModified(request, headers)
-        ? send(response, { httpStatus: 304, headers, body: "", deadline })
-        : sendMessage(response, answer.message, headers, isEmpty ? undefined : form, deadline, rewrite);
-    });
+    return chain(call.answer, answerUnary, exchange, deadline, form, rewriteOf(request));
   }
 
-  function serveStream(exchange: Exchange, message: Message, deadline: Deadline | undefined, form: Representation) {
+  function answerUnary(
+    answer: DirectAnswer,
+    { request, response, common }: Exchange,
+    deadline: Deadline | undefined,
+    form: Representation,
+    rewrite?: ReturnType<typeof rewriteOf>,
+  ) {
+    const headers = responseHeaders(common, answer.touchedHeader, answer.touchedTrailer, responseHeader);
+    if (answer.message instanceof MessageParts)
+      return writeParts(response as PortResponse, answer.message, {
+        field: listField,
+        registry,
+        format,
+        headers,
+        stallMs,
+        onBroken: (error) => options.onBrokenAnswer?.(error, method),
+      });
+    return isNotModified(request, headers)
+      ? send(response, { httpStatus: 304, headers, body: "", deadline })
+      : sendMessage(response, answer.message, headers, isEmpty ? undefined : form, deadline, rewrite);
+  }
+
+  function serveStream(message: Message, exchange: Exchange, deadline: Deadline | undefined, form: Representation) {
     const { request, response, common } = exchange;
     const input = message as MessageInitShape<typeof method.input>;
     const started = transport.stream(
@@ -127,7 +134,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
       type: form.type as StreamType,
       payload: form.payload as StreamPayload,
       events: options.events,
-      headers: (header) => responseHeaders(common, [header], responseHeader),
+      headers: (header) => responseHeaders(common, header, undefined, responseHeader),
       stallMs,
       describe(reason) {
         const { error } = exchange.describe(reason);
@@ -138,8 +145,8 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
   }
 
   async function serveClientStream(
-    exchange: Exchange,
     messages: AsyncIterable<Message>,
+    exchange: Exchange,
     deadline: Deadline | undefined,
     form: Representation,
   ) {
@@ -163,7 +170,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
         options.contextValues?.(request, response),
       );
       const message = await onlyOf(answer.message);
-      const headers = responseHeaders(common, [answer.header, answer.trailer], responseHeader);
+      const headers = responseHeaders(common, answer.header, answer.trailer, responseHeader);
       await sendMessage(response, message, headers, isEmpty ? undefined : form, deadline, rewriteOf(request));
     } catch (error) {
       throw failure ?? error; // a transport may hide what was wrong with the body
@@ -181,17 +188,19 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
         return send(response, { httpStatus: 204, headers: { ...exchange.common }, body: "" });
       const deadline = readDeadline(request, maxCallMs);
       if (method.methodKind === "client_streaming" && binding.body !== undefined)
-        return serveClientStream(exchange, receiveStream(exchange, reading), deadline, form);
-      return chain(receiveMessage(exchange, reading), (message) => {
-        switch (method.methodKind) {
-          case "unary":
-            return serveUnary(exchange, message, deadline, form);
-          case "server_streaming":
-            return serveStream(exchange, message, deadline, form);
-          case "client_streaming":
-            return serveClientStream(exchange, createAsyncIterable([message]), deadline, form);
-        }
-      });
+        return serveClientStream(receiveStream(exchange, reading), exchange, deadline, form);
+      return chain(receiveMessage(exchange, reading), serveMessage, exchange, deadline, form);
     },
   };
+
+  function serveMessage(message: Message, exchange: Exchange, deadline: Deadline | undefined, form: Representation) {
+    switch (method.methodKind) {
+      case "unary":
+        return serveUnary(message, exchange, deadline, form);
+      case "server_streaming":
+        return serveStream(message, exchange, deadline, form);
+      default:
+        return serveClientStream(createAsyncIterable([message]), exchange, deadline, form);
+    }
+  }
 }

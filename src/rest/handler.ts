@@ -4,7 +4,7 @@ import type { OutgoingHttpHeaders } from "node:http";
 import { createRegistry, type DescFile, type DescMethod, type DescService, type Registry } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
-import { type Awaitable, tryChain } from "../awaitable.ts";
+import type { Awaitable } from "../awaitable.ts";
 import {
   breakOff,
   formatLimit,
@@ -16,7 +16,7 @@ import {
 } from "../message/index.ts";
 import { type Binding, methodName, type RestMethod, readAllBindings } from "./binding.ts";
 import { createCors } from "./cors.ts";
-import { createEndpoint, type Endpoint } from "./endpoint.ts";
+import { createEndpoint, type Endpoint, type Exchange } from "./endpoint.ts";
 import type { FieldPath } from "./field-path.ts";
 import type { CompleteOptions, RestOptions } from "./options.ts";
 import { type RouteMatch, Router } from "./router.ts";
@@ -48,24 +48,55 @@ export function createRestHandler(given: RestOptions): RestHandler {
   return (request, response, next) => {
     if (next !== undefined && find(request, askedMethod(request, options)).match.kind !== "found") return void next();
     if (answersPreflight?.(request, response)) return;
-    let common: OutgoingHttpHeaders | undefined;
-    let method: RestMethod | undefined;
-    const describe = (reason: unknown): Failure => describeFailure(reason, method, options);
-    return tryChain(
-      () => {
-        common = options.answerHeaders?.(request);
-        checkUrl(request, options);
-        const { match, query } = find(request, request.method ?? "");
-        if (match.kind !== "found") throw refusalOf(match);
-        const endpoint = endpoints.get(match.binding) as Endpoint;
-        method = endpoint.method;
-        onMatch?.(endpoint.match, request, response);
-        return endpoint.serve({ request, response, common, segments: match.segments, query, describe });
-      },
-      () => {},
-      (reason) => answerError(response, common, describe(reason), options),
-    );
+    const exchange = new RestExchange(request, response, options);
+    let served: Awaitable<void>;
+    try {
+      served = serve(exchange);
+    } catch (reason) {
+      return exchange.fail(reason);
+    }
+    return served instanceof Promise ? served.catch((reason) => exchange.fail(reason)) : undefined;
   };
+
+  function serve(exchange: RestExchange): Awaitable<void> {
+    const { request, response } = exchange;
+    exchange.common = options.answerHeaders?.(request);
+    checkUrl(request, options);
+    const { match, query } = find(request, request.method ?? "");
+    if (match.kind !== "found") throw refusalOf(match);
+    const endpoint = endpoints.get(match.binding) as Endpoint;
+    exchange.method = endpoint.method;
+    exchange.segments = match.segments;
+    exchange.query = query;
+    onMatch?.(endpoint.match, request, response);
+    return endpoint.serve(exchange);
+  }
+}
+
+/** A request and its response, with what is known of it so far. */
+class RestExchange implements Exchange {
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
+  readonly #options: CompleteOptions;
+  common: OutgoingHttpHeaders | undefined;
+  method: RestMethod | undefined;
+  segments: readonly string[] = [];
+  query = "";
+
+  constructor(request: HttpRequest, response: HttpResponse, options: CompleteOptions) {
+    this.request = request;
+    this.response = response;
+    this.#options = options;
+  }
+
+  describe(reason: unknown): Failure {
+    return describeFailure(reason, this.method, this.#options);
+  }
+
+  /** Answers with an error. Never rejects. */
+  fail(reason: unknown): Promise<void> {
+    return answerError(this.response, this.common, this.describe(reason), this.#options);
+  }
 }
 
 /** Finds the binding of a request, as it would be with this HTTP method. */

@@ -92,7 +92,8 @@ function isPassed(request: HttpRequest, name: string): boolean {
 /** HTTP headers from the headers and trailers of a call, after those of every response. */
 export function responseHeaders(
   common: OutgoingHttpHeaders | undefined,
-  sources: readonly (Headers | undefined)[],
+  header: Headers | undefined,
+  trailer: Headers | undefined,
   matcher: HeaderMatcher = sameName,
 ): OutgoingHttpHeaders {
   const headers = { ...common } as Record<string, string | string[]>;
@@ -103,6 +104,7 @@ export function responseHeaders(
     if (earlier === undefined) headers[name] = value;
     else headers[name] = name === "set-cookie" ? [earlier, value].flat() : `${earlier}, ${value}`;
   };
-  for (const source of sources) source?.forEach(add);
+  header?.forEach(add);
+  trailer?.forEach(add);
   return headers;
 }

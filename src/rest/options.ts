@@ -157,7 +157,7 @@ export interface DirectCalls {
 }
 
 /** The response to a call that was started directly. */
-interface DirectAnswer {
+export interface DirectAnswer {
   readonly message: Message | StoredMessage | MessageParts;
   /** The header and the trailer of the response; undefined where nobody has touched them. */
   readonly touchedHeader: Headers | undefined;

@@ -49,7 +49,7 @@ export interface StatusOptions {
 export function writeStatus(response: HttpResponse, error: ConnectError, options: StatusOptions): Awaitable<void> {
   const httpStatus = options.httpStatus ?? httpStatusOf(error.code);
   const retryDelay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
-  const headers = responseHeaders(options.headers, [error.metadata], options.responseHeader);
+  const headers = responseHeaders(options.headers, error.metadata, undefined, options.responseHeader);
   headers["content-type"] = "application/json";
   if (httpStatus === 401) headers["www-authenticate"] ??= "Bearer";
   if (retryDelay !== undefined)
