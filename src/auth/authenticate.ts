@@ -49,6 +49,8 @@ interface Use {
   /** The uid that the call with `message` is about; undefined if it is about no organisation or several. */
   placeOf?(message: Message): string | undefined;
   readonly message?: Message;
+  /** When the call began, in milliseconds since 1970; by default now. */
+  readonly nowMs?: number | undefined;
 }
 
 /** What an {@link Authenticator} needs. */
@@ -128,7 +130,7 @@ export class Authenticator {
    */
   authenticate(header: string | null, use?: Use): Awaitable<Caller> {
     if (header === null || header.trim() === "") throw unauthenticated("missing bearer token");
-    const nowMs = this.#clock();
+    const nowMs = use?.nowMs ?? this.#clock();
     const cached = this.#tokens.verified(header, nowMs);
     const validity = cached && this.#validityOf(cached, nowMs);
     if (validity !== undefined && use?.exchange === undefined) {

@@ -14,7 +14,7 @@ import {
 } from "@connectrpc/connect";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import { chain } from "../awaitable.ts";
-import type { CallInterceptor, CallRequest } from "../call/index.ts";
+import { type CallInterceptor, type CallRequest, timesOf } from "../call/index.ts";
 import type { Contract, Scope } from "../contract/index.ts";
 import { invalid, notFound, permissionDenied, unauthenticated } from "../errors.ts";
 import { chargeCallAt, chargeCallIn } from "../fairness/index.ts";
@@ -115,7 +115,8 @@ export function authentication(
     };
     return (request) => {
       const header = request.header.get("authorization");
-      const authenticated = authenticator.authenticate(header, { placeOf, message: (request as UnaryRequest).message });
+      const use = { placeOf, message: (request as UnaryRequest).message, nowMs: timesOf(request)?.nowMs };
+      const authenticated = authenticator.authenticate(header, use);
       if (!(authenticated instanceof Promise)) return proceed(authenticated, request);
       const early = earlyGrants(authenticator.lastCaller(header), source);
       if (early !== undefined) request.contextValues.set(earlyGrantsKey, early);

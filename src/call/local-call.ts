@@ -259,9 +259,9 @@ export function protocolOf(request: CallRequest): Protocol {
   return request instanceof LocalCall ? request.protocolName : "local";
 }
 
-/** Begins to measure a call. `trace`: what its caller sent. */
-export function beginTimes(request: CallRequest, trace: TraceContext | undefined): CallTimes {
-  const times = new CallTimes(trace);
+/** Begins to measure a call. `trace`: what its caller sent. `nowMs`: the time in milliseconds since 1970. */
+export function beginTimes(request: CallRequest, trace: TraceContext | undefined, nowMs: number): CallTimes {
+  const times = new CallTimes(trace, nowMs);
   if (request instanceof LocalCall) request.times = times;
   return times;
 }

@@ -1,6 +1,6 @@
 /** Limits how often a caller may make calls, by what they do. A method of v1 counts once, whatever carries it out. */
 import { knownCallerOf } from "../auth/index.ts";
-import type { CallInterceptor } from "../call/index.ts";
+import { type CallInterceptor, timesOf } from "../call/index.ts";
 import type { Contract, MethodContract } from "../contract/index.ts";
 import { rateLimited } from "../errors.ts";
 import { type Rate, TokenBuckets } from "../token-buckets.ts";
@@ -23,8 +23,8 @@ export interface RateLimitOptions {
 
 /** Counts calls by caller. */
 export interface Rates {
-  /** Counts a call. Errors: RESOURCE_EXHAUSTED when its caller has made too many. */
-  take(rateClass: RateClass, caller: string): void;
+  /** Counts a call. Errors: RESOURCE_EXHAUSTED when its caller has made too many. `nowMs`: by default it is asked for. */
+  take(rateClass: RateClass, caller: string, nowMs?: number): void;
 }
 
 /** Creates the limits. */
@@ -35,8 +35,8 @@ export function createRates({ limits, now, onRefusal }: RateLimitOptions): Rates
     write: new TokenBuckets(() => limits.write),
   };
   return {
-    take(rateClass, caller) {
-      const waitMs = buckets[rateClass].take(caller, now());
+    take(rateClass, caller, nowMs = now()) {
+      const waitMs = buckets[rateClass].take(caller, nowMs);
       if (waitMs === 0) return;
       onRefusal(rateClass);
       throw rateLimited(rateClass, limits[rateClass]!, waitMs);
@@ -51,7 +51,7 @@ export function limitRates(contract: Contract, rates: Rates): CallInterceptor {
     return (request) => {
       const caller = knownCallerOf(request.contextValues);
       // Without a caller, the limits of addresses hold.
-      if (caller !== undefined) rates.take(rateClass, caller.key);
+      if (caller !== undefined) rates.take(rateClass, caller.key, timesOf(request)?.nowMs);
       return next(request);
     };
   };

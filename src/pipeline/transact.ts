@@ -139,7 +139,7 @@ export function transact(options: TransactOptions): CallInterceptor {
     if (rules.mutates) return (request) => change(request as UnaryRequest, next, rules);
     return (request) => {
       const session = database.readFor(new Reads(request));
-      provideEnvironment(request.contextValues, environment, { nowMs: now(), session });
+      provideEnvironment(request.contextValues, environment, { nowMs: timesOf(request)?.nowMs ?? now(), session });
       return next(request);
     };
   };

@@ -38,13 +38,15 @@ export interface LogCallsOptions {
   readonly slowCallMs: number;
   /** Names of the members of `baggage` that calls pass on. */
   readonly baggage: readonly string[];
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
   /** Counts every call. Absent: nobody asks for the counts. */
   readonly callCounter?: CallCounter | undefined;
 }
 
 /** Creates the interceptor. It begins to measure the call. */
 export function logCalls(options: LogCallsOptions): CallInterceptor {
-  const { contract, log, baggage, callCounter } = options;
+  const { contract, log, baggage, callCounter, now } = options;
   function write(request: CallRequest, times: CallTimes, code: number): void {
     const { method, contextValues, header } = request;
     const ms = performance.now() - times.beganMs;
@@ -93,7 +95,7 @@ export function logCalls(options: LogCallsOptions): CallInterceptor {
 
   return (next) => (request) => {
     callCounter?.begin();
-    const times = beginTimes(request, readTraceContext(request.header, baggage));
+    const times = beginTimes(request, readTraceContext(request.header, baggage), now());
     let response: Awaitable<CallResponse>;
     try {
       response = next(request);
