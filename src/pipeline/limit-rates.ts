@@ -23,7 +23,7 @@ export interface RateLimitOptions {
 
 /** Counts calls by caller. */
 export interface Rates {
-  /** Counts a call. Errors: RESOURCE_EXHAUSTED when its caller has made too many. `nowMs`: by default it is asked for. */
+  /** Counts a call, made now unless at `nowMs`. Errors: RESOURCE_EXHAUSTED when its caller has made too many. */
   take(rateClass: RateClass, caller: string, nowMs?: number): void;
 }
 
