@@ -1,14 +1,16 @@
 /** `Date`, RFC 9110 section 6.6.1. */
-let dateSecond = Number.NaN;
 let date = "";
 
-/** The current value of the field. It is formatted once a second. */
+/** The current value of the field. It is formatted once a second, as Node does. */
 export function httpDate(): string {
-  const nowMs = Date.now();
-  const second = Math.floor(nowMs / 1000);
-  if (second !== dateSecond) {
-    dateSecond = second;
-    date = new Date(nowMs).toUTCString();
+  if (date === "") {
+    const now = new Date();
+    date = now.toUTCString();
+    setTimeout(forget, 1000 - now.getMilliseconds()).unref();
   }
   return date;
+}
+
+function forget(): void {
+  date = "";
 }

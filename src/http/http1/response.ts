@@ -85,7 +85,19 @@ export class Http1Response extends BufferedResponseBase implements BufferedRespo
   }
 }
 
+/** The last values of fields that most responses repeat, with their lines. */
+const repeated = new Map(
+  ["cache-control", "content-type", "vary"].map((name) => [name, { value: "" as OutgoingHttpHeader, line: "" }]),
+);
+
 function lineOf(name: string, value: OutgoingHttpHeader): string {
+  const last = repeated.get(name);
+  if (last !== undefined && last.value === value && value !== "") return last.line;
   checkField(name, value);
-  return `${name}: ${value}\r\n`;
+  const line = `${name}: ${value}\r\n`;
+  if (last !== undefined) {
+    last.value = value;
+    last.line = line;
+  }
+  return line;
 }
