@@ -148,7 +148,11 @@ export class Http2Stream extends BufferedResponseBase implements BufferedRespons
   }
 
   get req(): BufferedRequest {
-    this.#request ??= { httpVersionMajor: 2, ...this.#requestHead!, complete: true, bufferedBody: this.content };
+    if (this.#request === undefined) {
+      const { method, url, headers } = this.#requestHead!;
+      const { startedMs, content: bufferedBody } = this;
+      this.#request = { httpVersionMajor: 2, method, url, headers, startedMs, complete: true, bufferedBody };
+    }
     return this.#request;
   }
 
@@ -179,8 +183,8 @@ export class Http2Stream extends BufferedResponseBase implements BufferedRespons
   }
 
   /** Sends a complete gRPC response: status 200, and trailers unless they are in the head ("Trailers-Only"). */
-  sendCall(headers: OutgoingHttpHeaders, content: Uint8Array, trailers: OutgoingHttpHeaders | undefined): void {
-    this.#send(listOf(200, headers), content, trailers && addFields([], trailers));
+  sendCall(headers: OutgoingHttpHeaders, content: Uint8Array, trailers: FieldList | undefined): void {
+    this.#send(listOf(200, headers), content, trailers);
   }
 
   #send(head: FieldList, content: Uint8Array, trailers: FieldList | undefined): void {
@@ -238,6 +242,11 @@ export class Http2Stream extends BufferedResponseBase implements BufferedRespons
 
 function listOf(status: number, headers: OutgoingHttpHeaders): FieldList {
   return addFields([":status", String(status), "date", httpDate()], headers);
+}
+
+/** Fields as they are written. Errors: TypeError for one that is not printable ASCII. */
+export function fieldList(headers: OutgoingHttpHeaders): FieldList {
+  return addFields([], headers);
 }
 
 function addFields(list: string[], headers: OutgoingHttpHeaders): FieldList {

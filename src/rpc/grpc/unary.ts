@@ -11,6 +11,8 @@ import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { addFields, type BegunCall, type LocalAnswer, type Touched } from "../../call/index.ts";
 import {
   emptyBuffer,
+  type FieldList,
+  fieldList,
   type Http2Stream,
   type RequestHead,
   type ServeBuffered,
@@ -154,16 +156,22 @@ function answer(
   { touchedHeader, touchedTrailer }: Touched,
   frame: Uint8Array,
 ): void {
-  const trailers: OutgoingHttpHeaders = { "grpc-status": "0" };
   addFields(headers, touchedHeader);
-  addFields(trailers, touchedTrailer);
   const length = frame.length - prefixBytes;
   frame[0] = 0;
   frame[1] = length >>> 24;
   frame[2] = length >>> 16;
   frame[3] = length >>> 8;
   frame[4] = length;
-  stream.sendCall(headers, frame, trailers);
+  stream.sendCall(headers, frame, touchedTrailer === undefined ? success : withFields(touchedTrailer));
+}
+
+const success = fieldList({ "grpc-status": "0" });
+
+function withFields(touchedTrailer: Headers): FieldList {
+  const trailers: OutgoingHttpHeaders = { "grpc-status": "0" };
+  addFields(trailers, touchedTrailer);
+  return fieldList(trailers);
 }
 
 /** Sends an error: with the headers alone ("Trailers-Only"), unless the handler has set headers of its own. */
@@ -181,6 +189,6 @@ function refuse(
     stream.sendCall({ ...headers, ...trailers }, emptyBuffer, undefined);
   } else {
     addFields(headers, touchedHeader);
-    stream.sendCall(headers, emptyBuffer, trailers);
+    stream.sendCall(headers, emptyBuffer, fieldList(trailers));
   }
 }
