@@ -43,14 +43,24 @@ import {
 import { type Verification, Verifier } from "./verification.ts";
 
 /** What a token is presented for. */
-interface Use {
-  /** An exchange. With a `provider`, by its uid, the token speaks for the user who signs in there alone. */
-  readonly exchange?: { readonly provider?: string | undefined };
-  /** The uid that the call with `message` is about; undefined if it is about no organisation or several. */
-  placeOf?(message: Message): string | undefined;
-  readonly message?: Message;
+type Use = CallUse | ExchangeUse;
+
+/** A call. */
+interface CallUse {
+  readonly exchange?: undefined;
+  /** The uid that the call is about; undefined if it is about no organisation or several. */
+  placeOf(message: Message): string | undefined;
+  readonly message: Message;
   /** When the call began, in milliseconds since 1970; by default now. */
   readonly nowMs?: number | undefined;
+}
+
+/** An exchange. With a `provider`, by its uid, the token speaks for the user who signs in there alone. */
+interface ExchangeUse {
+  readonly exchange: { readonly provider?: string | undefined };
+  /** As {@link CallUse.placeOf}. */
+  readonly place: string | undefined;
+  readonly nowMs?: undefined;
 }
 
 /** What an {@link Authenticator} needs. */
@@ -234,7 +244,7 @@ export class Authenticator {
     const provider = use?.exchange?.provider;
     const attempt: Attempt = {
       provider,
-      place: use?.message && use.placeOf?.(use.message),
+      place: use && placeOf(use),
       isExchange: use?.exchange !== undefined,
       isNew: known.isUsed !== true,
     };
@@ -320,6 +330,10 @@ export class Authenticator {
       isPartial: false,
     };
   }
+}
+
+function placeOf(use: Use): string | undefined {
+  return use.exchange === undefined ? use.placeOf(use.message) : use.place;
 }
 
 /** The caller of a token, where it is known without a wait; undefined otherwise, and for a token without a caller. */

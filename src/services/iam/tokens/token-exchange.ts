@@ -115,9 +115,9 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
 
   async function callerWith(token: string, request: ExchangeRequest): Promise<Caller> {
     const { identity, identityProvider, scopes } = request;
-    const placeOf = () => organisationOf(identity !== undefined && parentOf(identity) !== "" ? [identity] : scopes);
+    const place = organisationOf(identity !== undefined && parentOf(identity) !== "" ? [identity] : scopes);
     try {
-      return await authenticator.authenticate(`Bearer ${token}`, { exchange: { provider: identityProvider }, placeOf });
+      return await authenticator.authenticate(`Bearer ${token}`, { exchange: { provider: identityProvider }, place });
     } catch (error) {
       if (!isRefusal(error)) throw error;
       if (error.cause instanceof SignInAmbiguous && identity === undefined)
