@@ -1,6 +1,6 @@
 /** The operator of a command that runs without a server. */
 
-import { createAudit } from "../audit/index.ts";
+import { Audit } from "../audit/index.ts";
 import { baseUrlOf, type Config } from "../config/index.ts";
 import { createEventRecorder, createOperator, type Operator } from "../pipeline/index.ts";
 import { hasSubscriptions } from "../services/index.ts";
@@ -25,7 +25,7 @@ export async function openOperator(database: Database, config: Config, subject: 
     hasSubscriptions,
     quotas: config.quotas,
   });
-  const audit = createAudit({
+  const audit = new Audit({
     database,
     now: Date.now,
     onLoss(_count, error) {

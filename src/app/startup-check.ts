@@ -24,6 +24,8 @@ export interface StartupFacts {
   readonly indexes: readonly TableIndex[];
 }
 
+const addMigration = "add a migration to src/store/migrations, and run `npm run generate`";
+
 /** Checks that nothing was forgotten. Errors: IncompleteError with whatever was. */
 export function checkStartup(facts: StartupFacts): void {
   const faults = [
@@ -39,7 +41,7 @@ function unservedServices({ services, generated, notServed }: StartupFacts): str
   const mounted = new Set(services.map(({ service }) => service.typeName));
   return generated
     .filter((name) => !mounted.has(name) && !notServed.has(name))
-    .map((name) => `${name} is neither mounted nor listed as not served`);
+    .map((name) => `${name} is neither mounted nor listed as not served in src/services/index.ts`);
 }
 
 function missingColumns({ services, columns }: StartupFacts): string[] {
@@ -47,15 +49,15 @@ function missingColumns({ services, columns }: StartupFacts): string[] {
     .flatMap(({ resources }) => resources)
     .flatMap(({ contract: { kind }, table }) => {
       const existing = columns.get(table.name);
-      if (existing === undefined) return [`the database has no table ${table.name} for ${kind}: add a migration`];
+      if (existing === undefined) return [`the database has no table ${table.name} for ${kind}: ${addMigration}`];
       const missing = columnsOf(table).filter((column) => !existing.has(column));
-      return missing.map((column) => `the table ${table.name} has no column ${column} for ${kind}: add a migration`);
+      return missing.map((column) => `the table ${table.name} has no column ${column} for ${kind}: ${addMigration}`);
     });
 }
 
-function missingIndexes({ services, indexes }: StartupFacts): string[] {
+function missingIndexes({ services, columns, indexes }: StartupFacts): string[] {
   return services
-    .flatMap(({ resources }) => resources)
+    .flatMap(({ resources }) => resources.filter(({ table }) => columns.has(table.name)))
     .flatMap(({ contract: { kind }, table, declaration: { unique, list }, sortNames, defaultOrder }) => {
       const own = indexes.filter((index) => index.table === table.name);
       const isOrdered = (column: string) =>
@@ -70,7 +72,7 @@ function missingIndexes({ services, indexes }: StartupFacts): string[] {
         const isChecked = own.some((index) => index.isUnique && sameMembers(index.columns, columns));
         if (!isChecked) faults.push(`unique index of ${columns.join(", ")}, which ${kind} declares as unique`);
       }
-      return faults.map((fault) => `the table ${table.name} has no ${fault}: add a migration`);
+      return faults.map((fault) => `the table ${table.name} has no ${fault}: ${addMigration}`);
     });
 }
 
@@ -86,6 +88,8 @@ function uncallableMethods({ contract, roles, administratorOnly }: StartupFacts)
     const lacking = authorization.capabilities.filter((capability) => !granted.has(capability));
     return lacking.length === 0
       ? []
-      : [`${name} needs ${capabilityList(lacking)}, which no built-in role has but the administrator's`];
+      : [
+          `${name} needs ${capabilityList(lacking)}, which no role of src/services/iam/built-in-roles.ts has but the administrator's`,
+        ];
   });
 }

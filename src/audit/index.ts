@@ -1,7 +1,7 @@
 /**
  * audit: who did what, where, and how it ended.
  *
- * - {@link createAudit} writes records: that of a change in its own transaction, others within a second, in batches.
+ * - {@link Audit} writes records: that of a change in its own transaction, others within a second, in batches.
  *   100 calls per caller and second get a record each; the rest are counted in one without a method. Calls without a
  *   caller, which anyone can make, are only counted: by code, minute and network. Memory is bounded, so that a flood of
  *   refused calls costs little. A process that is killed loses the last second of these records, and up to a minute of
@@ -23,4 +23,4 @@ export {
   listAudit,
   readAudit,
 } from "./records.ts";
-export { type Audit, createAudit } from "./writer.ts";
+export { Audit } from "./writer.ts";

@@ -7,22 +7,7 @@ import { ConflictError, type Database, type LogEntry, UnavailableError, type Wri
 import { type AuditRecord, appendAudit, auditEntry, emptyRecord } from "./records.ts";
 import { StrangerCounts } from "./strangers.ts";
 
-/** Writes the log. */
-export interface Audit {
-  /** Adds a record to the transaction of `session`. */
-  append(session: WriteSession, record: AuditRecord): Promise<void>;
-  /**
-   * Writes a record outside of a transaction, within a second. One without a caller is only counted: by its code, the
-   * minute and the network of its address. `by` distinguishes callers that records name alike.
-   */
-  report(record: AuditRecord, by?: string): void;
-  /** Writes what has been reported. What cannot be written now waits. */
-  flush(): Promise<void>;
-  /** Writes what has been reported, or drops it. */
-  close(): Promise<void>;
-}
-
-/** What {@link createAudit} needs. */
+/** What {@link Audit} needs. */
 export interface AuditOptions {
   readonly database: Database;
   /** Milliseconds since 1970. */
@@ -44,21 +29,66 @@ interface Tally {
   countedOnly: number;
 }
 
-/** Creates the writer of a database's audit log. */
-export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
-  let pending: LogEntry[] = [];
-  let tallies = new Map<string, Tally>();
-  const strangers = new StrangerCounts();
-  let timer: NodeJS.Timeout | undefined;
+/** Writes the audit log of a database. */
+export class Audit {
+  readonly #options: AuditOptions;
+  #pending: LogEntry[] = [];
+  #tallies = new Map<string, Tally>();
+  readonly #strangers = new StrangerCounts();
+  #timer: NodeJS.Timeout | undefined;
   /** When the timer fires. */
-  let wakeMs = Number.POSITIVE_INFINITY;
-  let writing = Promise.resolve();
+  #wakeMs = Number.POSITIVE_INFINITY;
+  #writing = Promise.resolve();
   /** How many records did not fit into memory since the database became unavailable, and why it did. */
-  let dropped = 0;
-  let outage: Error | undefined;
+  #dropped = 0;
+  #outage: Error | undefined;
+
+  constructor(options: AuditOptions) {
+    this.#options = options;
+  }
+
+  /** Adds a record to the transaction of `session`. */
+  append(session: WriteSession, record: AuditRecord): Promise<void> {
+    return appendAudit(session, auditEntry(record, this.#options.now()));
+  }
+
+  /**
+   * Writes a record outside of a transaction, within a second. One without a caller is only counted: by its code, the
+   * minute and the network of its address. `by` distinguishes callers that records name alike.
+   */
+  report(record: AuditRecord, by = ""): void {
+    const nowMs = this.#options.now();
+    if (record.caller === "") {
+      this.#strangers.add(record, nowMs);
+      this.#schedule(this.#strangers.dueMs);
+      return;
+    }
+    const tally = this.#tallyOf(record.caller, by);
+    if (tally.reported < maxPerCaller && this.#pending.length < maxPending) {
+      tally.reported++;
+      this.#pending.push(auditEntry(record, nowMs));
+    } else tally.countedOnly++;
+    this.#schedule(nowMs + flushMs);
+  }
+
+  /** Writes what has been reported. What cannot be written now waits. */
+  flush(): Promise<void> {
+    return this.#writeDue(Number.POSITIVE_INFINITY);
+  }
+
+  /** Writes what has been reported, or drops it. */
+  async close(): Promise<void> {
+    await this.flush();
+    clearTimeout(this.#timer);
+    const lost = this.#dropped + this.#pending.length;
+    if (lost > 0) this.#options.onLoss(lost, this.#outage);
+    this.#pending = [];
+    this.#dropped = 0;
+  }
 
   /** Callers beyond `maxCallers` share one tally. */
-  function tallyOf(caller: string, by: string): Tally {
+  #tallyOf(caller: string, by: string): Tally {
+    const tallies = this.#tallies;
     const name = `${caller} ${by}`;
     const known = tallies.get(name);
     if (known !== undefined) return known;
@@ -68,7 +98,8 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
     return tally;
   }
 
-  async function write(entries: readonly LogEntry[]): Promise<void> {
+  async #write(entries: readonly LogEntry[]): Promise<void> {
+    const { database, onLoss } = this.#options;
     for (let start = 0; start < entries.length; start += batchSize) {
       const batch = entries.slice(start, start + batchSize);
       try {
@@ -77,76 +108,54 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
         });
       } catch (error) {
         const isPassing = error instanceof UnavailableError || error instanceof ConflictError;
-        if (isPassing) return keep(entries.slice(start), error);
+        if (isPassing) return this.#keep(entries.slice(start), error);
         onLoss(batch.length, error);
       }
     }
-    if (dropped > 0) onLoss(dropped, outage);
-    dropped = 0;
+    if (this.#dropped > 0) onLoss(this.#dropped, this.#outage);
+    this.#dropped = 0;
   }
 
   /** Keeps what fits, the oldest first. A record that was written in spite of the error is not written twice. */
-  function keep(entries: readonly LogEntry[], error: Error): void {
-    const all = [...entries, ...pending];
-    pending = all.slice(0, maxPending);
-    dropped += all.slice(maxPending).reduce((sum, { columns: { count } }) => sum + Number(count), 0);
-    outage = error;
-    schedule(now() + flushMs);
+  #keep(entries: readonly LogEntry[], error: Error): void {
+    const all = [...entries, ...this.#pending];
+    this.#pending = all.slice(0, maxPending);
+    this.#dropped += all.slice(maxPending).reduce((sum, { columns: { count } }) => sum + Number(count), 0);
+    this.#outage = error;
+    this.#schedule(this.#options.now() + flushMs);
   }
 
-  function schedule(dueMs: number): void {
-    if (dueMs >= wakeMs) return;
-    clearTimeout(timer);
-    wakeMs = dueMs;
-    timer = setTimeout(() => void writeDue(Math.max(dueMs, now())), Math.max(0, dueMs - now())).unref();
+  #schedule(dueMs: number): void {
+    if (dueMs >= this.#wakeMs) return;
+    const { now } = this.#options;
+    clearTimeout(this.#timer);
+    this.#wakeMs = dueMs;
+    const write = () => void this.#writeDue(Math.max(dueMs, now()));
+    this.#timer = setTimeout(write, Math.max(0, dueMs - now())).unref();
   }
 
   /** Writes what is due at a time; Infinity is everything. */
-  function writeDue(timeMs: number): Promise<void> {
-    clearTimeout(timer);
-    wakeMs = Number.POSITIVE_INFINITY;
-    writing = writing.then(() => {
-      const entries = take(timeMs);
-      schedule(strangers.dueMs);
-      return write(entries);
+  #writeDue(timeMs: number): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#wakeMs = Number.POSITIVE_INFINITY;
+    this.#writing = this.#writing.then(() => {
+      const entries = this.#take(timeMs);
+      this.#schedule(this.#strangers.dueMs);
+      return this.#write(entries);
     });
-    return writing;
+    return this.#writing;
   }
 
-  function take(timeMs: number): readonly LogEntry[] {
-    const counts = [...tallies.values()].filter(({ countedOnly }) => countedOnly > 0);
+  #take(timeMs: number): readonly LogEntry[] {
+    const counts = [...this.#tallies.values()].filter(({ countedOnly }) => countedOnly > 0);
+    const nowMs = this.#options.now();
     const entries = [
-      ...pending,
-      ...counts.map(({ caller, countedOnly: count }) => auditEntry({ ...emptyRecord, caller, count }, now())),
-      ...strangers.take(timeMs).map(({ record, timeMs }) => auditEntry(record, timeMs)),
+      ...this.#pending,
+      ...counts.map(({ caller, countedOnly: count }) => auditEntry({ ...emptyRecord, caller, count }, nowMs)),
+      ...this.#strangers.take(timeMs).map(({ record, timeMs }) => auditEntry(record, timeMs)),
     ];
-    pending = [];
-    tallies = new Map();
+    this.#pending = [];
+    this.#tallies = new Map();
     return entries;
   }
-
-  return {
-    append: (session, record) => appendAudit(session, auditEntry(record, now())),
-    report(record, by = "") {
-      if (record.caller === "") {
-        strangers.add(record, now());
-        return schedule(strangers.dueMs);
-      }
-      const tally = tallyOf(record.caller, by);
-      if (tally.reported < maxPerCaller && pending.length < maxPending) {
-        tally.reported++;
-        pending.push(auditEntry(record, now()));
-      } else tally.countedOnly++;
-      schedule(now() + flushMs);
-    },
-    flush: () => writeDue(Number.POSITIVE_INFINITY),
-    async close() {
-      await writeDue(Number.POSITIVE_INFINITY);
-      clearTimeout(timer);
-      const lost = dropped + pending.length;
-      if (lost > 0) onLoss(lost, outage);
-      pending = [];
-      dropped = 0;
-    },
-  };
 }

@@ -52,7 +52,8 @@ export const capabilitiesByName: ReadonlyMap<string, Capability> = new Map(
 /** The capability with that name. Errors: a plain Error when there is none, which is a bug. */
 export function capabilityNamed(name: string): Capability {
   const capability = capabilitiesByName.get(name);
-  if (capability === undefined) throw new Error(`no capability is named ${name}`);
+  if (capability === undefined)
+    throw new Error(`no capability is named ${name}; or was \`npm run generate\` forgotten?`);
   return capability;
 }
 

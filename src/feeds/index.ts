@@ -47,10 +47,9 @@ export type { ReadNotes } from "./records/read-each.ts";
 export { RegistryFailure, RegistryRefusal } from "./registries/oci/errors.ts";
 export { isDigest, isManifestType } from "./registries/oci/manifest.ts";
 export {
-  type ContainerRegistry,
+  ContainerRegistry,
   isRepositoryName,
   isTagName,
-  openRegistry,
   type RegistryImage,
   type RegistryOptions,
 } from "./registries/oci/registry.ts";

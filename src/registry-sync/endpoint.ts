@@ -1,7 +1,7 @@
 /** Opens the endpoint for registry notifications, if the settings name a registry. */
 
 import type { Config } from "../config/index.ts";
-import { openRegistry, readSbomOnThread } from "../feeds/index.ts";
+import { ContainerRegistry, readSbomOnThread } from "../feeds/index.ts";
 import type { Endpoints } from "../http/index.ts";
 import { createOperator, type OperatorOptions } from "../pipeline/index.ts";
 import { createRegistryNotifications, type RegistryNotificationsOptions } from "./notifications.ts";
@@ -31,7 +31,7 @@ export function openNotifications(
 ): OpenNotifications | undefined {
   if (registryUrl === undefined || registryGroup === undefined || registrySecret === undefined) return undefined;
   // No retries here: the registry sends a failed notification again.
-  const registry = openRegistry(registryUrl, { credentials: registryCredentials, maxAttempts: 1 });
+  const registry = new ContainerRegistry(registryUrl, { credentials: registryCredentials, maxAttempts: 1 });
   const { database, now } = parts;
   const operator = createOperator({ ...parts, subject });
   const synchronizer = new Synchronizer({ database, operator, registry, group: registryGroup, now });

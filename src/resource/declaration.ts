@@ -71,12 +71,14 @@ type Listing<L extends DescMessage, C extends string> =
   | {
       readonly list: L;
       readonly filters: { readonly [F in FilterField<L>]: Filter<MessageShape<L>[F], MessageShape<L>, Column<C>> };
+      /** The filters for which no index finds rows, each with the reason. Every other one has an index. */
+      readonly unindexed?: { readonly [F in FilterField<L>]?: string };
       /** Names for `order_by` besides `uid`, the times and `name`, with the column of each, which has an index. */
       readonly sortNames?: Readonly<Record<string, Column<C>>>;
       /** The order of a list when its request names none; by uid when absent. */
       readonly defaultOrder?: readonly OrderColumn<Column<C>>[];
     }
-  | { readonly list?: never; readonly filters?: never; readonly sortNames?: never; readonly defaultOrder?: never };
+  | { readonly [K in "list" | "filters" | "unindexed" | "sortNames" | "defaultOrder"]?: never };
 
 /** A declaration; see docs/adding-a-resource.md. `C` are the names of the indexed columns. */
 type ResourceDeclaration<R extends DescMessage, L extends DescMessage, C extends string = string> = Declaration<R, C> &
@@ -172,17 +174,20 @@ export function defineResource<R extends DescMessage, L extends DescMessage, C e
       ...quotasOf(declaration, contract),
     },
     isOfTenant: isBelowGroup(declaration) && declaration.hasFeeds !== true,
-    filters: filtersOf(declaration),
+    filters: filtersOf(declaration, contract),
     sortNames: { ...("name" in columns && { name: "name" }), ...declaration.sortNames, ...commonSortNames },
     defaultOrder: declaration.defaultOrder ?? [{ column: "uid", descending: false }],
   };
 }
 
 /** The filters of a declaration, whose types fit the message of its list requests. */
-function filtersOf<L extends DescMessage>({ list, filters }: Listing<L, string>): ListFilter[] {
+function filtersOf<L extends DescMessage>(
+  { list, filters }: Listing<L, string>,
+  { kind }: ResourceContract,
+): ListFilter[] {
   return Object.entries((filters ?? {}) as Readonly<Record<string, Filter<unknown>>>).map(([name, filter]) => {
     const field = list?.field[name];
-    if (field === undefined) throw new Error(`${list?.typeName} has no field ${name}`);
+    if (field === undefined) throw new Error(`${kind} declares the filter ${name}, and ${list?.name ?? "no list"}`);
     return { field, conditionsOf: (request) => filter(getField(request, field)!, request) };
   });
 }

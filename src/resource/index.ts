@@ -69,7 +69,7 @@ export {
   writeFeedOrder,
 } from "./import/feed.ts";
 export { type Pruned, pruneResource } from "./import/prune.ts";
-export { prepareResource, type Saved, type SavedChange, saveResource } from "./import/save.ts";
+export { prepareResource, type Saved, type SavedChange, saveContent, saveResource } from "./import/save.ts";
 export { type ListRequest, listResources, listResponse, openList } from "./list.ts";
 export { type NamedResource, namedResources } from "./named-resources.ts";
 export { commonSortNames } from "./order-by.ts";

@@ -246,8 +246,8 @@ export function nodesOf(filter: Filter): number {
   }
 }
 
-/** The lookup of the values of a complex attribute. */
-function within(path: string, lookup: Lookup): Lookup {
+/** The lookup in a value of a complex attribute. */
+export function within(path: string, lookup: Lookup): Lookup {
   return {
     attributeAt: (inner) => lookup.attributeAt(`${path}.${inner}`),
     valuesAt(value, inner) {

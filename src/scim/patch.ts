@@ -1,6 +1,6 @@
 /** PATCH (RFC 7644, section 3.5.2), on a copy of the resource. */
 import { ScimError } from "./errors.ts";
-import { type Filter, type Lookup, meets, nodesOf, type PatchPath } from "./filter.ts";
+import { type Filter, type Lookup, meets, nodesOf, type PatchPath, within } from "./filter.ts";
 import { lookupIn } from "./lookup.ts";
 import { isObject, type Operation, Paths, Work } from "./operations.ts";
 import { checkCount, findAttribute, type Json, named, type Place, readValue } from "./resource.ts";
@@ -74,9 +74,10 @@ class Patch {
     const holder = extension === undefined ? resource : { ...(resource[extension] as Json | undefined) };
     if (attribute.multiValued === true)
       this.#work.spend(listOf(holder, attribute).length * (1 + (path.filter === undefined ? 0 : nodesOf(path.filter))));
-    if (path.filter !== undefined)
-      applyFiltered(holder, op, path.attribute, path.filter, { attribute, sub, lookup: this.#lookup }, value);
-    else if (sub !== undefined) applySub(holder, op, attribute, sub, value);
+    if (path.filter !== undefined) {
+      const lookup = within(path.attribute, this.#lookup);
+      applyFiltered(holder, op, attribute, sub, { filter: path.filter, lookup }, value);
+    } else if (sub !== undefined) applySub(holder, op, attribute, sub, value);
     else applyAttribute(holder, op, attribute, value);
     if (extension !== undefined && Object.keys(holder).length === 0) delete resource[extension];
     else if (extension !== undefined) resource[extension] = holder;
@@ -131,46 +132,31 @@ function applySub(holder: Json, op: Operation["op"], attribute: Attribute, sub: 
   );
 }
 
-/** What an operation with a filter is about. */
-interface Filtered {
-  readonly attribute: Attribute;
-  readonly sub: Attribute | undefined;
-  readonly lookup: Lookup;
-}
-
-/** An operation on the values that meet a filter. */
+/** An operation on the values that meet a filter, or on a part of them. */
 function applyFiltered(
   holder: Json,
   op: Operation["op"],
-  path: string,
-  filter: Filter,
-  { attribute, sub, lookup }: Filtered,
+  attribute: Attribute,
+  sub: Attribute | undefined,
+  { filter, lookup }: { readonly filter: Filter; readonly lookup: Lookup },
   given: unknown,
 ): void {
   const { name } = attribute;
   if (attribute.multiValued !== true) throw new ScimError(400, `${name} has one value only`, "invalidPath");
   const items = listOf(holder, attribute);
-  const within: Lookup = {
-    attributeAt: (inner) => lookup.attributeAt(inner.replace(/^value(?=\.|$)/, () => path)),
-    valuesAt: (resource) => [resource.value],
-  };
-  const isMeant = items.map((item) => meets({ value: item }, { kind: "value", path: "value", filter }, within));
-  if (op === "remove") {
-    const kept = items.flatMap((item, i) => {
-      if (!isMeant[i]) return [item];
-      return sub === undefined ? [] : (withSub(item, sub.name, undefined) ?? []);
-    });
-    setValue(holder, name, kept);
-    return;
-  }
-  const value = sub === undefined ? readValue(attribute, given, name) : readValue(sub, given, `${name}.${sub.name}`);
+  const isMeant = items.map((item) => meets(item, filter, lookup));
+  const read = () =>
+    sub === undefined ? readValue(attribute, given, name) : readValue(sub, given, `${name}.${sub.name}`);
+  const value = op === "remove" ? undefined : read();
   if (sub === undefined && Array.isArray(value) && value.length > 1)
     throw new ScimError(400, `${name} with a filter takes one value`, "invalidValue");
-  const change = (item: Json): Json | undefined =>
-    sub === undefined ? { ...item, ...(value as Json[] | undefined)?.[0] } : withSub(item, sub.name, value);
-  if (isMeant.includes(true)) {
+  const change = (item: Json): Json | undefined => {
+    if (sub !== undefined) return withSub(item, sub.name, value);
+    return op === "remove" ? undefined : { ...item, ...(value as Json[] | undefined)?.[0] };
+  };
+  if (op === "remove" || isMeant.includes(true)) {
     const changed = items.flatMap((item, i) => (isMeant[i] ? (change(item) ?? []) : [item]));
-    setValue(holder, name, readValue(attribute, changed, name));
+    setValue(holder, name, op === "remove" ? changed : readValue(attribute, changed, name));
     return;
   }
   // What the filter says about a value that is added: Entra ID adds, and replaces, `emails[type eq "work"].value` so.

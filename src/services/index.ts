@@ -84,10 +84,9 @@ export {
 export { findProvider as findProvisioningProvider } from "./iam/provisioning/settings.ts";
 export { storeBuiltInRoles } from "./iam/roles.ts";
 export {
-  createTokenExchange,
   type IssuedToken,
   type NarrowingRequest,
-  type TokenExchange,
+  TokenExchange,
 } from "./iam/tokens/token-exchange.ts";
 export { artifactUid } from "./libraries/artifact-id.ts";
 export { pruneArtifacts } from "./libraries/prune-artifacts.ts";

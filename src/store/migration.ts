@@ -9,6 +9,8 @@ export interface Migration {
   readonly name: string;
   /** What it makes others wait for, and what its duration depends on; printed before it runs. */
   readonly locks: string;
+  /** Of one that adds columns: what they are in the rows that exist, and what fills them if that is not the default. */
+  readonly storedRows?: string;
   /** The statements of the step, in order. */
   statements(
     dialect: Dialect,

@@ -111,7 +111,8 @@ export class Translator {
   }
 
   #throwFaults(): void {
-    if (this.#faults.length > 0) throw new Error(`the translation is incomplete:\n  ${this.#faults.join("\n  ")}`);
+    if (this.#faults.length > 0)
+      throw new Error(`the tables of src/services/v1 are incomplete:\n  ${this.#faults.join("\n  ")}`);
   }
 
   #pairsOf({ older, newer, fields = {}, onlyOlder = {}, refused = {}, onlyNewer = {} }: MessageTable): FieldPair[] {

@@ -57,14 +57,14 @@ describe("a resource", () => {
   test("without its table", () => {
     const columns = new Map([...complete.columns].filter(([name]) => name !== "repos"));
     expect(faultOf({ columns })).toThrow(
-      "the server is incomplete:\n  the database has no table repos for Repo: add a migration",
+      "the server is incomplete:\n  the database has no table repos for Repo: add a migration to src/store/migrations, and run `npm run generate`",
     );
   });
 
   test.each(["name", "packed", "uid"])("without its column %s", (missing) => {
     const left = columnsOf({ name: "repos", columns: { name: "text" } }).filter((column) => column !== missing);
     expect(faultOf({ columns: new Map([...complete.columns, ["repos", new Set(left)]]) })).toThrow(
-      `the table repos has no column ${missing} for Repo: add a migration`,
+      `the table repos has no column ${missing} for Repo: add a migration to src/store/migrations, and run \`npm run generate\``,
     );
   });
 });
@@ -84,7 +84,7 @@ describe("an index", () => {
     ["advisories", ["artifact_name", "uid"], "index of artifact_name, uid, by which Advisory is sorted"],
   ])("of %s by %s", (table, columns, fault) => {
     expect(faultOf({ indexes: without(table, ...columns) })).toThrow(
-      `the server is incomplete:\n  the table ${table} has no ${fault}: add a migration`,
+      `the server is incomplete:\n  the table ${table} has no ${fault}: add a migration to src/store/migrations, and run \`npm run generate\``,
     );
   });
 
@@ -99,7 +99,7 @@ describe("a service of gen/platform", () => {
 
   test("that is not mounted", () => {
     expect(faultOf({ services: withoutRepos })).toThrow(
-      "platform.registry.v2.ReposService is neither mounted nor listed as not served",
+      "platform.registry.v2.ReposService is neither mounted nor listed as not served in src/services/index.ts",
     );
   });
 
@@ -116,7 +116,7 @@ describe("a method", () => {
 
   test("whose capability no built-in role has", () => {
     expect(faultOf({ roles })).toThrow(
-      "platform.iam.v2.GroupsService.UpdateGroup needs CAP_IAM_GROUPS_UPDATE, which no built-in role has but the administrator's",
+      "platform.iam.v2.GroupsService.UpdateGroup needs CAP_IAM_GROUPS_UPDATE, which no role of src/services/iam/built-in-roles.ts has but the administrator's",
     );
   });
 
@@ -134,9 +134,9 @@ test("everything that was forgotten is in one error", () => {
   expect(faultOf({ services: mounted, columns })).toThrow(
     [
       "the server is incomplete:",
-      "platform.ping.v2.PingService is neither mounted nor listed as not served",
-      "platform.registry.v2.ReposService is neither mounted nor listed as not served",
-      "the database has no table groups for Group: add a migration",
+      "platform.ping.v2.PingService is neither mounted nor listed as not served in src/services/index.ts",
+      "platform.registry.v2.ReposService is neither mounted nor listed as not served in src/services/index.ts",
+      "the database has no table groups for Group: add a migration to src/store/migrations, and run `npm run generate`",
     ].join("\n  "),
   );
 });

@@ -5,6 +5,8 @@ import { beforeAll, expect, test } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { readAudit } from "../../src/audit/index.ts";
 import { openDatabase } from "../../src/store/index.ts";
+import { protoFile } from "../contract/generated.ts";
+import { expectNoFaults } from "../faults.ts";
 import { type Json, methods } from "./contract.ts";
 import { advisory, importAdvisories, importDocuments, importMetadata } from "./feed-fixtures.ts";
 import { freshName, freshUid, makeGroup, makeRepo } from "./fixtures.ts";
@@ -21,6 +23,13 @@ const posted = [...methods.values()].flatMap((method) =>
 test("every list by uids or ids has one", () => {
   const many = [...methods.values()].filter(
     ({ name, input }) => name.startsWith("List") && input.fields.some((field) => /^(uidp|ids|cves)$/.test(field.name)),
+  );
+  expectNoFaults(
+    many
+      .filter(({ name }) => !posted.some((each) => each.name === name))
+      .map(
+        ({ name, parent }) => `${protoFile(parent)}: ${name} needs a second google.api.http binding, post: "…:list"`,
+      ),
   );
   expect(posted.map(({ name }) => name).toSorted()).toEqual(many.map(({ name }) => name).toSorted());
   expect(new Set(posted.map(({ body }) => body))).toEqual(new Set(["*"]));

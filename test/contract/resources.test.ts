@@ -1,4 +1,4 @@
-import { create, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { resource } from "../../gen/google/api/resource_pb.ts";
 import { is_set } from "../../gen/platform/annotations/annotations_pb.ts";
@@ -15,7 +15,8 @@ import {
   AdvisorySchema,
 } from "../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import { keepDistinct, readBehaviors, readResource } from "../../src/contract/index.ts";
-import { generatedServices } from "./generated.ts";
+import { expectNoFaults } from "../faults.ts";
+import { generatedServices, protoFile } from "./generated.ts";
 
 const names = (fields: ReadonlySet<{ name: string }>) => [...fields].map(({ name }) => name);
 
@@ -46,13 +47,13 @@ test("the behaviour of fields, of the message's own only", () => {
   ]);
 });
 
-/** Repeated scalars and enums that are not sets, in a message and all that it holds: `Kind.field`. */
-function listsIn(schema: DescMessage, seen = new Set<DescMessage>()): string[] {
+/** Repeated scalars and enums that are not sets, in a message and all that it holds. */
+function listsIn(schema: DescMessage, seen = new Set<DescMessage>()): DescField[] {
   if (seen.has(schema)) return [];
   seen.add(schema);
   return schema.fields.flatMap((field) => {
     if (field.message !== undefined) return listsIn(field.message, seen);
-    return field.fieldKind === "list" && !getOption(field, is_set) ? [`${schema.name}.${field.name}`] : [];
+    return field.fieldKind === "list" && !getOption(field, is_set) ? [field] : [];
   });
 }
 
@@ -61,7 +62,14 @@ test("repeated values that a resource stores are sets, declared as such", () => 
   const resources = [...files].flatMap(({ messages }) => messages.filter((message) => hasOption(message, resource)));
   expect(resources.length).toBeGreaterThan(15);
   const computed = ["ResolvedVuln.aliases", "GroupInviteRole.capabilities"]; // stored nowhere
-  expect(resources.flatMap((schema) => listsIn(schema)).filter((name) => !computed.includes(name))).toEqual([]);
+  const lists = resources
+    .flatMap((schema) => listsIn(schema))
+    .filter(({ parent, name }) => !computed.includes(`${parent.name}.${name}`));
+  expectNoFaults(
+    lists.map(
+      (field) => `${protoFile(field.parent)}: ${field.parent.name}.${field.name} needs (platform.annotations.is_set)`,
+    ),
+  );
 });
 
 test("a set has each value once, where it was first given, at every depth", () => {

@@ -1,15 +1,18 @@
 /** What a client sends is bounded by value rules, so that neither a row nor an answer can be of any size. */
-import { type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
+import { create, type DescField, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
 import {
   type FieldRules,
   field as fieldRules,
+  Ignore,
   type StringRules,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { expect, test } from "vitest";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
-import { resource_reference } from "../../gen/google/api/resource_pb.ts";
+import { resource, resource_reference } from "../../gen/google/api/resource_pb.ts";
+import { violationsOf } from "../../src/contract/index.ts";
+import { standardMethodOf } from "../../src/standard-method.ts";
 import { expectNoFaults } from "../faults.ts";
-import { generatedServices, messagesIn, protoFile } from "./generated.ts";
+import { generatedServices, isOfV1, messagesIn, protoFile } from "./generated.ts";
 
 const methods = generatedServices.flatMap((service) => service.methods);
 const fields = [...messagesIn(methods.map(({ input }) => input))]
@@ -35,6 +38,43 @@ test("every enum that clients send has only the values that are defined", () => 
       return [`${protoFile(field.parent)}: ${field.parent.name}.${field.name} needs the value rule enum.defined_only`];
     }),
   );
+});
+
+test("a resource that a request creates or changes is checked when it is merged with what is stored", () => {
+  const changes = generatedServices
+    .filter((service) => !isOfV1(service))
+    .flatMap((service) => service.methods)
+    .filter((method) => /^(Create|Update)$/.test(standardMethodOf(method)?.verb ?? ""));
+  expectNoFaults(
+    changes.flatMap(({ input, output }) => {
+      const field = input.fields.find(({ message }) => message === output);
+      if (field === undefined || getOption(field, fieldRules).ignore === Ignore.ALWAYS) return [];
+      return [`${protoFile(input)}: ${input.name}.${field.name} needs (buf.validate.field).ignore = IGNORE_ALWAYS`];
+    }),
+  );
+  expect(changes.length).toBeGreaterThan(15);
+});
+
+/** Fields that are never empty though OPTIONAL: a role has had a capability from the first. */
+const neverEmpty = ["Role.capabilities"];
+
+test("a field that is OPTIONAL may be empty, as it is in rows from before it", () => {
+  const resources = generatedServices
+    .filter((service) => !isOfV1(service))
+    .flatMap(({ file }) => file.messages.filter((message) => hasOption(message, resource)));
+  expectNoFaults(
+    resources.flatMap((message) => {
+      const optional = message.fields.filter((each) =>
+        getOption(each, field_behavior).includes(FieldBehavior.OPTIONAL),
+      );
+      const isConcerned = ([first]: readonly { kind: string }[]) => optional.some((each) => each === first);
+      return violationsOf(message, create(message), isConcerned)
+        .map(({ field }) => `${message.name}.${field}`)
+        .filter((name) => !neverEmpty.includes(name))
+        .map((name) => `${protoFile(message)}: the value rule of ${name} refuses its zero value`);
+    }),
+  );
+  expect(resources.length).toBeGreaterThan(15);
 });
 
 /** The value rules that would bound a field and are missing. */

@@ -1,9 +1,9 @@
 /** What is reported to the audit log reaches it, within bounds. */
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
+  Audit,
   type AuditFilter,
   type AuditRecord,
-  createAudit,
   emptyRecord,
   forgetAudit,
   readAudit,
@@ -28,7 +28,7 @@ onEveryDatabase("the audit log", (database) => {
   let nowMs: number;
   let lost: number;
   const make = (target = db) =>
-    createAudit({
+    new Audit({
       database: target,
       now: () => nowMs,
       onLoss: (count) => {
@@ -123,7 +123,7 @@ onEveryDatabase("the audit log", (database) => {
     test("are written soon after the first, and at the end of the minute", async () => {
       vi.useFakeTimers({ now: startMs, toFake: ["setTimeout", "clearTimeout", "Date"] });
       onTestFinished(() => void vi.useRealTimers());
-      const audit = createAudit({ database: db, now: Date.now, onLoss: () => {} });
+      const audit = new Audit({ database: db, now: Date.now, onLoss: () => {} });
       audit.report(denied());
       await vi.advanceTimersByTimeAsync(1000);
       await expect.poll(async () => shown(await read())).toEqual(["UNAUTHENTICATED 192.0.2.1 1"]);

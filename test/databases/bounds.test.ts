@@ -58,8 +58,11 @@ onEveryDatabase("bounds", (database) => {
     uid: string,
     columns: Record<string, string | number> = {},
     parent = uid.slice(0, uid.lastIndexOf("/")),
-  ) =>
-    db.transact((session) => session.insert(table, newRow(uid, parent, nowMs, { body: Buffer.from("{}"), columns })));
+  ) => {
+    const none = Object.fromEntries(Object.keys(table.columns).map((column) => [column, null]));
+    const content = { body: Buffer.from("{}"), columns: { ...none, ...columns } };
+    return db.transact((session) => session.insert(table, newRow(uid, parent, nowMs, content)));
+  };
   const store = <R extends Resource>(
     resource: R,
     uid: string,

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { openDatabase, RefusedError } from "../../src/store/index.ts";
 import { onPostgres } from "./databases.ts";
 import { hasPgbouncer, startPgbouncer } from "./pgbouncer.ts";
-import { newRow, identities as table } from "./tables.ts";
+import { identityRow, identities as table } from "./tables.ts";
 
 if (!hasPgbouncer) console.warn("the store is not tested behind PgBouncer: pgbouncer is missing (a package of Debian)");
 
@@ -23,7 +23,7 @@ describe.skipIf(!hasPgbouncer)("behind PgBouncer", () => {
         await Promise.all(
           uids.slice(i, i + writers).map((uid) =>
             db.transact(async (session) => {
-              const row = await session.insert(table, newRow(uid, { name: "n" }));
+              const row = await session.insert(table, identityRow(uid, { name: "n" }));
               await session.update(table, { ...row, updateTimeUs: row.updateTimeUs + 1 });
             }),
           ),
@@ -47,7 +47,7 @@ describe.skipIf(!hasPgbouncer)("behind PgBouncer", () => {
 
     test("stops a query with its call", async () => {
       const db = await openBehind("transaction");
-      await db.transact((session) => session.insert(table, newRow("r/1", { name: "n" })));
+      await db.transact((session) => session.insert(table, identityRow("r/1", { name: "n" })));
       const stop = new AbortController();
       const stopped = db
         .readFor({ caller: "a", signal: stop.signal })

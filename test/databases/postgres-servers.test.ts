@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { checkServer } from "../../src/store/engines/postgres/server-check.ts";
 import { openDatabase, RefusedError, UnavailableError } from "../../src/store/index.ts";
 import { onPostgres } from "./databases.ts";
-import { newRow, identities as table } from "./tables.ts";
+import { identityRow, identities as table } from "./tables.ts";
 
 onPostgres("a PostgreSQL server", (database) => {
   /** The database's URL with other parts. */
@@ -54,7 +54,7 @@ onPostgres("a PostgreSQL server", (database) => {
     const { host } = new URL(database().url);
     const db = await openDatabase(withHosts("127.0.0.1:1", host, "127.0.0.1:2"));
     onTestFinished(() => db.close());
-    await db.transact((session) => session.insert(table, newRow("a")));
+    await db.transact((session) => session.insert(table, identityRow("a")));
     expect((await db.read.get(table, "a"))?.uid).toBe("a");
     await expect(openDatabase(withHosts("127.0.0.1:1", "127.0.0.1:2"))).rejects.toThrow(
       /127\.0\.0\.1:1\/.*, 127\.0\.0\.1:2\/.* cannot be reached/,

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openPostgres } from "../../src/store/engines/postgres/engine.ts";
 import { OverloadError, StatementTimeoutError } from "../../src/store/index.ts";
 import { onPostgres, type TestDatabase } from "./databases.ts";
-import { identities, newRow, repos } from "./tables.ts";
+import { identities, identityRow, newRow, repos } from "./tables.ts";
 
 const sleep = { text: "select pg_sleep(600)", slots: [] };
 const one = { text: "select 1", slots: [] };
@@ -13,7 +13,7 @@ onPostgres("statements that take long", (database) => {
   test("do not hold up others: a locked table leaves the rest of the database usable", async () => {
     const db = await database().open({ maxLongQueries: 2 });
     await db.transact(async (session) => {
-      await session.insert(identities, newRow("i"));
+      await session.insert(identities, identityRow("i"));
       await session.insert(repos, newRow("g"));
     });
     const release = await lockTable(database(), "identities");
@@ -53,7 +53,7 @@ onPostgres("statements that take long", (database) => {
     const { signal } = stop;
     const call = { signal, throwIfAborted: () => signal.throwIfAborted(), timeoutMs: () => undefined };
     const writes = Array.from({ length: 4 }, (_, i) =>
-      db.transact((session) => session.insert(identities, newRow(`i${i}`)), { call }),
+      db.transact((session) => session.insert(identities, identityRow(`i${i}`)), { call }),
     );
     const ends = Promise.allSettled(writes);
     await expect.poll(() => waitingIn(database())).toBe(4);

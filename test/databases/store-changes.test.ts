@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import { cachedUntilChange } from "../../src/services/iam/auth/cached-until-change.ts";
 import type { Database, TableSpec } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
-import { identities, newRow, repos } from "./tables.ts";
+import { identities, identityRow, newRow, repos } from "./tables.ts";
 
 const watched: TableSpec = { ...identities, isWatched: true };
 
 onEveryDatabase("changes of watched tables", (database) => {
   async function open() {
     const db = await database().open();
-    await db.transact((session) => session.insert(watched, newRow("r/kept")));
+    await db.transact((session) => session.insert(watched, identityRow("r/kept")));
     return db;
   }
 
@@ -25,7 +25,7 @@ onEveryDatabase("changes of watched tables", (database) => {
       expect(await others.read.changes()).toBe(after);
       return after - before;
     };
-    expect(await countedBy((db) => db.transact((session) => session.insert(watched, newRow("r/1"))))).toBe(1);
+    expect(await countedBy((db) => db.transact((session) => session.insert(watched, identityRow("r/1"))))).toBe(1);
     expect(
       await countedBy((db) =>
         db.transact(async (session) => session.update(watched, (await session.get(watched, "r/1"))!)),
@@ -39,7 +39,7 @@ onEveryDatabase("changes of watched tables", (database) => {
     ).toBe(0);
     const failed = (db: Database) =>
       db.transact(async (session) => {
-        await session.insert(watched, newRow("r/3"));
+        await session.insert(watched, identityRow("r/3"));
         throw new Error("given up");
       });
     expect(await countedBy((db) => failed(db).catch(() => {}))).toBe(0);
@@ -49,7 +49,7 @@ onEveryDatabase("changes of watched tables", (database) => {
     const db = await open();
     const before = await db.read.changes();
     const within = await db.transact(async (session) => {
-      await session.insert(watched, newRow("r/1"));
+      await session.insert(watched, identityRow("r/1"));
       return session.changes();
     });
     expect(within).toBe(before + 1);
@@ -71,7 +71,7 @@ onEveryDatabase("changes of watched tables", (database) => {
     ]);
     for (let round = 0; round < 50; round++) {
       const writer = round % 2 === 0 ? ours : others;
-      await writer.transact((session) => session.insert(watched, newRow("r/1")));
+      await writer.transact((session) => session.insert(watched, identityRow("r/1")));
       ours.refresh();
       expect(await exists("r/1")).toBe(true);
       await writer.transact((session) => session.remove(watched, "r/1"));

@@ -3,12 +3,12 @@ import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Database } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
-import { identities, newRow, repos } from "./tables.ts";
+import { identities, identityRow, newRow, repos } from "./tables.ts";
 
 async function fill(db: Database): Promise<void> {
   await db.transact(async (session) => {
     for (const uid of ["r", "r/a", "r/a/1", "r/a/2", "r/b", "q"]) await session.insert(repos, newRow(uid));
-    await session.insert(identities, newRow("r/a/identity"));
+    await session.insert(identities, identityRow("r/a/identity"));
     await session.remove(repos, "q");
   });
 }

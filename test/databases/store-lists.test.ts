@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Condition, Database, OrderTerm, Row, Selection } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
 import { modelList, walk, waysToRead } from "./list-model.ts";
-import { newRow, identities as table } from "./tables.ts";
+import { identityRow, identities as table } from "./tables.ts";
 
 // A tree that is wide at the bottom, with ids that sort next to each other.
 const path = (depth: number) =>
@@ -111,7 +111,7 @@ onEveryDatabase("lists", (database) => {
 
   test("read ranges in their order, whatever the database believes to know about the table", async () => {
     const db = await database().open();
-    const insert = (uid: string) => db.transact((session) => session.insert(table, newRow(uid, { name: "" })));
+    const insert = (uid: string) => db.transact((session) => session.insert(table, identityRow(uid, { name: "" })));
     await insert("q/1");
     await database().sql(database().name === "sqlite" ? "analyze" : `vacuum ${table.name}`);
     for (const uid of ["a/b/1", "a/bb/1", "a/z/1"]) await insert(uid);
@@ -129,7 +129,7 @@ onEveryDatabase("lists", (database) => {
     const db = await database().open();
     const uidsOf = (prefix: string) => Array.from({ length: 60 }, (_, i) => `r/${i % 7}/${prefix}${i}`);
     const insert = (uid: string) =>
-      db.transact((session) => session.insert(table, newRow(uid, { name: uid.slice(-2) })));
+      db.transact((session) => session.insert(table, identityRow(uid, { name: uid.slice(-2) })));
     const staying = uidsOf("s");
     for (const uid of [...staying, ...uidsOf("g")]) await insert(uid);
     const going = uidsOf("g").values();
@@ -153,7 +153,7 @@ onEveryDatabase("lists", (database) => {
   test("come in pages whose rows may be removed before the next", async () => {
     const db = await database().open();
     const removed = await db.transact(async (session) => {
-      for (let i = 0; i < 10; i++) await session.insert(table, newRow(`r/${i}`));
+      for (let i = 0; i < 10; i++) await session.insert(table, identityRow(`r/${i}`));
       const sizes: number[] = [];
       for await (const rows of session.pages(table, { parent: "r", limit: 4, columns: [] })) {
         sizes.push(rows.length);
@@ -205,7 +205,7 @@ async function apply(db: Database, changes: readonly Change[]): Promise<Map<stri
             step.uid,
             await session.insert(
               table,
-              newRow(step.uid, { name: step.name, relationship: step.number, issuer: step.name }, step.time),
+              identityRow(step.uid, { name: step.name, relationship: step.number, issuer: step.name }, step.time),
             ),
           );
         } else if (row !== undefined && step.kind === "update") {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { openPostgres } from "../../src/store/engines/postgres/engine.ts";
 import { onEveryDatabase } from "./databases.ts";
-import { newRow, identities as table } from "./tables.ts";
+import { identityRow, identities as table } from "./tables.ts";
 
 const options = { maxLongQueries: 1, fewRows: 0 };
 const where = [{ column: "name", equals: "n" }];
@@ -13,7 +13,7 @@ onEveryDatabase("long queries", (database) => {
     const read = db.readFor({ caller: "a", signal: new AbortController().signal });
     for (let i = 1; i <= 20; i++) {
       const writer = i % 2 === 0 ? db : other;
-      await writer.transact((session) => session.insert(table, newRow(`r/${i}`, { name: "n" })));
+      await writer.transact((session) => session.insert(table, identityRow(`r/${i}`, { name: "n" })));
       db.refresh();
       expect(await read.count(table, { where })).toBe(i);
     }
@@ -21,7 +21,7 @@ onEveryDatabase("long queries", (database) => {
 
   test("end with their call", async () => {
     const db = await database().open(options);
-    await db.transact((session) => session.insert(table, newRow("r/1", { name: "n" })));
+    await db.transact((session) => session.insert(table, identityRow("r/1", { name: "n" })));
     const stop = new AbortController();
     const stopped = db.readFor({ caller: "a", signal: stop.signal }).count(table, { where });
     stop.abort(new Error("gone"));

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/store/index.ts";
 import { onEveryEmptyDatabase, type TestDatabase } from "./databases.ts";
-import { identities, newRow } from "./tables.ts";
+import { identities, identityRow } from "./tables.ts";
 
 onEveryEmptyDatabase("processes", (database) => {
   test("that are killed lose nothing that was acknowledged, and do not disturb others", {
@@ -17,7 +17,7 @@ onEveryEmptyDatabase("processes", (database) => {
     for (let round = 0; round < 4; round++) {
       const writers = [startWriter(`a${round}`), startWriter(`b${round}`)];
       for (let i = 0; i < 50; i++)
-        await db.transact((session) => session.insert(identities, newRow(`r/main${round}/${i}`)));
+        await db.transact((session) => session.insert(identities, identityRow(`r/main${round}/${i}`)));
       await Promise.all(writers.map(({ enough }) => enough));
       for (const { child } of writers) child.kill("SIGKILL");
       await Promise.all(writers.map(({ ended }) => ended));

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { type Database, importSetting, openDatabase, RefusedError, type TableEnd } from "../../src/store/index.ts";
 import { migrations } from "../../src/store/migrations/index.ts";
 import { onEveryDatabase } from "./databases.ts";
-import { advisories, identities, newRow, repos, unnamedRow } from "./tables.ts";
+import { advisories, identities, identityRow, newRow, repos, unnamedRow } from "./tables.ts";
 
 const log = {
   name: "events",
@@ -17,12 +17,11 @@ const rows = 700; // several portions
 async function fill(db: Database): Promise<void> {
   await db.transact(async (session) => {
     for (let i = 0; i < rows; i++) {
-      const row = newRow(`r/${i}`, { name: `n${i % 7} é\u{1f600}'"\\` }, 1_700_000_000_000_000 + i);
+      const row = identityRow(`r/${i}`, { name: `n${i % 7} é\u{1f600}'"\\` }, 1_700_000_000_000_000 + i);
       await session.insert(repos, { ...row, columns: { name: `n${i}` }, body: new Uint8Array([i % 256, 0, 255]) });
       await session.insert(identities, row);
       await session.insert(advisories, {
-        ...unnamedRow(`r/${i}`, {}),
-        columns: { terms: [`id:${i}`, `kind:${i % 3}`], search: `package ${i} of é` },
+        ...unnamedRow(`r/${i}`, { terms: [`id:${i}`, `kind:${i % 3}`], search: `package ${i} of é` }),
       });
     }
     await session.remove(repos, "r/1");

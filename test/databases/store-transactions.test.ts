@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { ConflictError, type Database, NotUniqueError, type WriteSession } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
-import { identities, newRow, repos } from "./tables.ts";
+import { identities, identityRow, newRow, repos } from "./tables.ts";
 
 const callOf = (signal: AbortSignal) => ({
   signal,
@@ -21,8 +21,8 @@ onEveryDatabase("transactions", (database) => {
 
   test("see their own writes, which nobody else sees before the end", async () => {
     await db.transact(async (session) => {
-      await session.insert(identities, newRow("a"));
-      await session.insert(identities, newRow("a/b"));
+      await session.insert(identities, identityRow("a"));
+      await session.insert(identities, identityRow("a/b"));
       expect(await session.get(identities, "a")).toBeDefined();
       expect(await session.count(identities, {})).toBe(2);
       expect(await session.count(identities, { within: [{ root: "a", self: true }] })).toBe(2);
@@ -41,7 +41,7 @@ onEveryDatabase("transactions", (database) => {
     const outcomes = await Promise.allSettled(
       ["a", "b", "c", "d"].map((uid, i) =>
         db.transact(async (session) => {
-          await session.insert(identities, newRow(uid));
+          await session.insert(identities, identityRow(uid));
           await session.putSetting(uid, new Uint8Array([i]));
           if (i % 2 === 1) throw new RangeError(uid);
           return uid;
@@ -65,7 +65,7 @@ onEveryDatabase("transactions", (database) => {
     await db.transact(async (session) => Promise.reject(void leaked.push(session))).catch(() => {});
     for (const session of leaked) {
       await expect(async () => session.get(identities, "a")).rejects.toThrow("ended");
-      await expect(session.insert(identities, newRow("a"))).rejects.toThrow("ended");
+      await expect(session.insert(identities, identityRow("a"))).rejects.toThrow("ended");
       await expect(async () => session.list(identities, { orderBy: [], skip: 0, limit: 1 })).rejects.toThrow("ended");
     }
     expect(await uidsOf()).toEqual([]);
@@ -108,7 +108,7 @@ onEveryDatabase("transactions", (database) => {
   });
 
   test("lose no update", async () => {
-    await db.transact((session) => session.insert(identities, newRow("a", { relationship: 0 })));
+    await db.transact((session) => session.insert(identities, identityRow("a", { relationship: 0 })));
     await Promise.all(
       Array.from({ length: 30 }, () =>
         db.transact(async (session) => {
@@ -131,14 +131,14 @@ onEveryDatabase("transactions", (database) => {
     },
     async addition(session: WriteSession, child: number) {
       if ((await session.get(identities, group)) === undefined) throw new Error("no parent");
-      await session.insert(identities, newRow(`${group}/${child}`));
+      await session.insert(identities, identityRow(`${group}/${child}`));
     },
   });
 
   async function race(prefix: string, run: (group: string) => Promise<unknown>[]): Promise<void> {
     for (let round = 0; round < 20; round++) {
       const group = `${prefix}${round}`;
-      await db.transact((session) => session.insert(identities, newRow(group)));
+      await db.transact((session) => session.insert(identities, identityRow(group)));
       await Promise.allSettled(run(group));
       const children = await db.read.count(identities, { parent: group });
       expect([0, 3]).toContain(children);
@@ -176,7 +176,7 @@ onEveryDatabase("transactions", (database) => {
   });
 
   test("wait for others that lock the same, and not for those that hold it", async () => {
-    await db.transact((session) => session.insert(identities, newRow("locked")));
+    await db.transact((session) => session.insert(identities, identityRow("locked")));
     const order: string[] = [];
     const locked = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
@@ -199,7 +199,7 @@ onEveryDatabase("transactions", (database) => {
 
   test("keep counters equal to the rows through concurrent writes", async () => {
     const uids = Array.from({ length: 60 }, (_, i) => `r/${i % 3}/${i}`);
-    await Promise.all(uids.map((uid) => db.transact((session) => session.insert(identities, newRow(uid)))));
+    await Promise.all(uids.map((uid) => db.transact((session) => session.insert(identities, identityRow(uid)))));
     await Promise.allSettled(
       uids.map((uid, i) =>
         db.transact(async (session) => {
@@ -217,7 +217,7 @@ onEveryDatabase("transactions", (database) => {
 
   test("leave no counter behind a removed subtree", async () => {
     await db.transact(async (session) => {
-      for (const uid of ["r", "r/1", "r/1/1", "r/1/2"]) await session.insert(identities, newRow(uid));
+      for (const uid of ["r", "r/1", "r/1/1", "r/1/2"]) await session.insert(identities, identityRow(uid));
     });
     for (const uid of ["r/1/2", "r/1/1"]) await db.transact((session) => session.remove(identities, uid));
     await db.transact(async (session) => {
@@ -246,9 +246,9 @@ onEveryDatabase("transactions", (database) => {
     const controller = new AbortController();
     const work = db.transact(
       async (session) => {
-        await session.insert(identities, newRow("a"));
+        await session.insert(identities, identityRow("a"));
         controller.abort(new RangeError("late"));
-        await session.insert(identities, newRow("b"));
+        await session.insert(identities, identityRow("b"));
       },
       { call: callOf(controller.signal) },
     );
@@ -258,7 +258,7 @@ onEveryDatabase("transactions", (database) => {
 
   test("finish before the database closes, and are refused after", async () => {
     const other = await database().open();
-    const last = other.transact((session) => session.insert(identities, newRow("a")));
+    const last = other.transact((session) => session.insert(identities, identityRow("a")));
     const closed = other.close();
     await last;
     await closed;
@@ -270,7 +270,7 @@ onEveryDatabase("transactions", (database) => {
     const other = await database().open();
     await Promise.all(
       Array.from({ length: 40 }, (_, i) =>
-        (i % 2 === 0 ? db : other).transact((session) => session.insert(identities, newRow(`r/${i}`))),
+        (i % 2 === 0 ? db : other).transact((session) => session.insert(identities, identityRow(`r/${i}`))),
       ),
     );
     expect(await other.read.count(identities, { parent: "r" })).toBe(40);
@@ -280,7 +280,7 @@ onEveryDatabase("transactions", (database) => {
   test("that always lose against others fail with a ConflictError", async () => {
     if (database().name === "sqlite") return; // one after another: none can lose
     const impatient = await database().open({ lockTimeoutMs: 300 });
-    await db.transact((session) => session.insert(identities, newRow("a")));
+    await db.transact((session) => session.insert(identities, identityRow("a")));
     let runs = 0;
     const losing = impatient.transact(async (session) => {
       runs++;

@@ -3,7 +3,7 @@
  * uid once its row is durable.
  */
 import { openDatabase } from "../../src/store/index.ts";
-import { identities, newRow } from "./tables.ts";
+import { identities, identityRow } from "./tables.ts";
 
 const [url, name] = process.argv.slice(2);
 const database = await openDatabase(url!);
@@ -13,7 +13,7 @@ await Promise.all(
     for (let i = 0; ; i++) {
       const uid = `r/${name}/${worker}/${i}`;
       await database.transact(async (session) => {
-        await session.insert(identities, newRow(uid));
+        await session.insert(identities, identityRow(uid));
         if (i > 0 && i % 3 === 0) await session.remove(identities, `r/${name}/${worker}/${i - 1}`);
       });
       process.stdout.write(`${uid}\n`);

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { columnValue, type Database, NotUniqueError, StaleError } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
-import { identities, newRow, repos } from "./tables.ts";
+import { identities, identityRow, newRow, repos } from "./tables.ts";
 
 onEveryDatabase("rows", (database) => {
   let db: Database;
@@ -12,7 +12,7 @@ onEveryDatabase("rows", (database) => {
 
   test("are read as they were stored", async () => {
     const row = {
-      ...newRow("a/b", { name: "é\u{1f600}'\"%", relationship: -3, last_seen_us: 1_700_000_000_123_456 }),
+      ...identityRow("a/b", { name: "é\u{1f600}'\"%", relationship: -3, last_seen_us: 1_700_000_000_123_456 }),
       body: new Uint8Array([0, 1, 255]),
     };
     const stored = await db.transact((session) => session.insert(identities, row));
@@ -32,7 +32,7 @@ onEveryDatabase("rows", (database) => {
   });
 
   test("store a column without a value as its zero", async () => {
-    await db.transact((session) => session.insert(identities, newRow("a", { name: null, relationship: null })));
+    await db.transact((session) => session.insert(identities, identityRow("a", { name: null, relationship: null })));
     expect((await db.read.get(identities, "a"))!.columns).toEqual({
       name: "",
       relationship: 0,
@@ -44,7 +44,7 @@ onEveryDatabase("rows", (database) => {
   });
 
   test("change with their version", async () => {
-    const row = await db.transact((session) => session.insert(identities, newRow("a")));
+    const row = await db.transact((session) => session.insert(identities, identityRow("a")));
     const changed = {
       ...row,
       updateTimeUs: row.updateTimeUs + 5,
@@ -60,14 +60,14 @@ onEveryDatabase("rows", (database) => {
   });
 
   test("change single columns and nothing else", async () => {
-    const row = await db.transact((session) => session.insert(identities, newRow("a", { relationship: 2 })));
+    const row = await db.transact((session) => session.insert(identities, identityRow("a", { relationship: 2 })));
     expect(await db.transact((session) => session.setColumns(identities, "a", { last_seen_us: 9 }))).toBe(true);
     expect(await db.read.get(identities, "a")).toEqual({ ...row, columns: { ...row.columns, last_seen_us: 9 } });
     expect(await db.transact((session) => session.setColumns(identities, "b", { last_seen_us: 9 }))).toBe(false);
   });
 
   test("are removed once", async () => {
-    const row = await db.transact((session) => session.insert(identities, newRow("a")));
+    const row = await db.transact((session) => session.insert(identities, identityRow("a")));
     expect(await db.transact((session) => session.remove(identities, "a"))).toEqual(row);
     expect(await db.transact((session) => session.remove(identities, "a"))).toBeUndefined();
     expect(await db.read.get(identities, "a")).toBeUndefined();
@@ -127,25 +127,33 @@ onEveryDatabase("rows", (database) => {
 
   describe("are refused", () => {
     test.each([
-      ["text with NUL", newRow("a", { name: "a\0b" })],
-      ["a lone surrogate", newRow("a", { name: "\ud800" })],
-      ["text in an integer", newRow("a", { relationship: "1" })],
-      ["a fraction", newRow("a", { relationship: 0.5 })],
-      ["a number in text", newRow("a", { name: 1 })],
-      ["an unknown column", newRow("a", { colour: "red" })],
-      ["a uid with NUL", newRow("a\0")],
-      ["an empty uid", newRow("")],
-      ["an empty segment", newRow("a//b")],
-      ["a character below the slash", newRow("a-b")],
-      ["a character above ASCII", newRow("é")],
-      ["another's parent", { ...newRow("a/b"), parent: "" }],
+      ["text with NUL", identityRow("a", { name: "a\0b" })],
+      ["a lone surrogate", identityRow("a", { name: "\ud800" })],
+      ["text in an integer", identityRow("a", { relationship: "1" })],
+      ["a fraction", identityRow("a", { relationship: 0.5 })],
+      ["a number in text", identityRow("a", { name: 1 })],
+      ["an unknown column", identityRow("a", { colour: "red" })],
+      ["a uid with NUL", identityRow("a\0")],
+      ["an empty uid", identityRow("")],
+      ["an empty segment", identityRow("a//b")],
+      ["a character below the slash", identityRow("a-b")],
+      ["a character above ASCII", identityRow("é")],
+      ["another's parent", { ...identityRow("a/b"), parent: "" }],
     ])("%s", async (_, row) => {
       await expect(db.transact((session) => session.insert(identities, row))).rejects.toThrow();
       expect(await db.read.count(identities, {})).toBe(0);
     });
 
+    test("without a value of a column, as rows are that were read without it", async () => {
+      const fault = "a row of table identities is written without column relationship";
+      await expect(db.transact((session) => session.insert(identities, newRow("a")))).rejects.toThrow(fault);
+      await db.transact((session) => session.insert(identities, identityRow("a")));
+      const [row] = await db.read.list(identities, { columns: ["name"], limit: 1 });
+      await expect(db.transact((session) => session.update(identities, row!))).rejects.toThrow(fault);
+    });
+
     test("on update and on setting columns too", async () => {
-      const row = await db.transact((session) => session.insert(identities, newRow("a")));
+      const row = await db.transact((session) => session.insert(identities, identityRow("a")));
       await expect(
         db.transact((session) => session.update(identities, { ...row, columns: { ...row.columns, name: "\0" } })),
       ).rejects.toThrow(TypeError);
@@ -157,7 +165,7 @@ onEveryDatabase("rows", (database) => {
   });
 
   test("are not found by text that cannot be stored", async () => {
-    await db.transact((session) => session.insert(identities, newRow("a", { name: "" })));
+    await db.transact((session) => session.insert(identities, identityRow("a", { name: "" })));
     expect(await db.read.count(identities, { where: [{ column: "name", equals: "\0" }] })).toBe(0);
     expect(await db.read.count(identities, { where: [{ column: "name", in: ["\0", "\ud800", ""] }] })).toBe(1);
     expect(await db.read.count(identities, { where: [{ column: "name", notIn: ["\0"] }] })).toBe(1);

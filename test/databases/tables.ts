@@ -25,7 +25,16 @@ export function newRow(
   return unnamedRow(uid, { name: uid, ...columns }, timeUs);
 }
 
-/** The same without a name. */
+/** The same with a value of each column of {@link identities}. */
+export function identityRow(
+  uid: string,
+  columns: Record<string, ColumnValue> = {},
+  timeUs?: number,
+): Omit<Row, "version"> {
+  return newRow(uid, { relationship: 0, issuer: "", subject: "", last_seen_us: 0, ...columns }, timeUs);
+}
+
+/** A new row with these columns alone. */
 export function unnamedRow(
   uid: string,
   columns: Record<string, ColumnValue>,

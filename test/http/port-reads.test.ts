@@ -11,7 +11,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { BufferedRequest, BufferedResponse } from "../../src/message/index.ts";
 import { type Database, openDatabase } from "../../src/store/index.ts";
-import { identities, newRow } from "../databases/tables.ts";
+import { identities, identityRow } from "../databases/tables.ts";
 import { type OpenPort, openPort } from "./open-port.ts";
 
 const row = "r/1";
@@ -33,7 +33,7 @@ beforeEach(async () => {
   const path = join(folder, "platform.db");
   ours = await openDatabase(`sqlite:${path}`);
   await ours.migrate();
-  await ours.transact((session) => session.insert(identities, newRow(row, { last_seen_us: 1 })));
+  await ours.transact((session) => session.insert(identities, identityRow(row, { last_seen_us: 1 })));
   others = new DatabaseSync(path);
   open = await openPort(false, {
     onRead: () => ours.refresh(),

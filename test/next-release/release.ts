@@ -17,6 +17,7 @@ export const nextRelease: Release = {
     {
       name: "9001-shades",
       locks: "adds a column to repos: calls wait for a moment",
+      storedRows: "no shade, until the end",
       statements: ({ types }) => [sql`alter table repos add column shade ${types.text} not null default ''`],
       ...(gate !== undefined && { fill: async () => waitAtGate() }),
     },

@@ -7,7 +7,7 @@ import { PingService } from "../../gen/platform/ping/v2/ping_pb.ts";
 import { type GetRepoRequestSchema, RepoSchema, ReposService } from "../../gen/platform/registry/v2/repos_pb.ts";
 import { install } from "../../src/app/installation.ts";
 import { ensureSecretKey } from "../../src/app/keys/secrets.ts";
-import { createAudit } from "../../src/audit/index.ts";
+import { Audit } from "../../src/audit/index.ts";
 import { Authenticator, createIssuer, createKeySets } from "../../src/auth/index.ts";
 import { createLocalTransport } from "../../src/call/local-transport.ts";
 import { readContract } from "../../src/contract/index.ts";
@@ -50,7 +50,7 @@ async function open(methods: Record<string, Method> = {}, slowCallMs = 0) {
     hasSubscriptions: async () => true,
     quotas: {},
   });
-  const audit = createAudit({ database, now: Date.now, onLoss: () => expect.fail("audit records lost") });
+  const audit = new Audit({ database, now: Date.now, onLoss: () => expect.fail("audit records lost") });
   onTestFinished(() => audit.flush());
   const { observers, interceptors } = createPipeline({
     contract,

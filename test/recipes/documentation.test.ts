@@ -4,6 +4,7 @@ import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 import modules from "../architecture/modules.json" with { type: "json" };
 import { repository } from "../cli/platform-process.ts";
+import { expectNoFaults } from "../faults.ts";
 import { blocksOf, newFilesOf } from "./recipe.ts";
 
 const read = (path: string) => readFileSync(join(repository, path), "utf8");
@@ -36,7 +37,13 @@ describe.each(pages)("%s", (page) => {
 
   test("names files that exist", () => {
     const named = [...prose.matchAll(/`((?:bench|bin|docs|gen|proto|src|test)\/[\w./-]+)`/g)].map(([, path]) => path!);
-    expect(named.filter((path) => !created.has(path) && !existsSync(join(repository, path)))).toEqual([]);
+    // Vitest says nothing about a name that fits no file, if another one does.
+    const run = blocksOf(read(page)).flatMap(({ content }) =>
+      [...content.matchAll(/(test\/[\w/-]*)(?:\{([\w,-]+)\})?([\w.-]*\.test\.ts)/g)].flatMap(
+        ([, folder, names, rest]) => (names?.split(",") ?? [""]).map((name) => `${folder}${name}${rest}`),
+      ),
+    );
+    expect([...named, ...run].filter((path) => !created.has(path) && !existsSync(join(repository, path)))).toEqual([]);
   });
 });
 
@@ -53,13 +60,30 @@ test("the table of modules is that of modules.json, with their levels", () => {
   expect(Object.fromEntries(table)).toEqual(Object.fromEntries(expected));
 });
 
+const sources = readdirSync(join(repository, "src"), { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".ts"))
+  .map((path) => ({ path: `src/${path}`, text: read(`src/${path}`) }));
+
 test("the texts of errors in troubleshooting.md are those of the program", () => {
-  const files = readdirSync(join(repository, "src"), { recursive: true, encoding: "utf8" });
-  const sources = files.filter((path) => path.endsWith(".ts")).map((path) => read(`src/${path}`));
   const texts = [...read("docs/troubleshooting.md").matchAll(/^\| `(.*?)`.* \|$/gm)].map(([, text]) => text!);
   const parts = texts.flatMap((text) => text.split("…").map((part) => part.replace(/^[\s)]+|[\s(]+$/g, "")));
-  expect(parts.filter((part) => part !== "" && !sources.some((source) => source.includes(part)))).toEqual([]);
+  expect(parts.filter((part) => part !== "" && !sources.some(({ text }) => text.includes(part)))).toEqual([]);
   expect(texts.length).toBeGreaterThan(40);
+});
+
+test("the types of preconditions in errors.md are those of the program", () => {
+  const told = [...read("docs/errors.md").matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, type]) => type!);
+  const thrown = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/\btype: "([A-Z_]+)"/g)].map(([, type]) => ({ path, type: type! })),
+  );
+  expectNoFaults([
+    ...thrown
+      .filter(({ type }) => !told.includes(type))
+      .map(({ path, type }) => `docs/errors.md: the table of preconditions lacks ${type}, of ${path}`),
+    ...told
+      .filter((type) => !thrown.some((each) => each.type === type))
+      .map((type) => `docs/errors.md: the table of preconditions has ${type}, which nothing throws`),
+  ]);
 });
 
 /** One more than the highest level of what a module uses; 0 for one that uses none. */

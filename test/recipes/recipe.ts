@@ -2,8 +2,8 @@
  * Follows a page of the documentation in a copy of the repository: what its fenced blocks say is done, in order.
  *
  *     ```ts src/new.ts       a new file with this content
- *     ```diff src/old.ts     lines to add (`+`), to remove (`-`) and to find (` `); `@@` begins another place of the
- *     file ```sh                  commands, run by bash
+ *     ```diff src/old.ts     lines to add (`+`), to remove (`-`) and to find (` `); `@@` begins another place
+ *     ```sh                  commands, run by bash
  *
  * Other blocks are for readers alone.
  */

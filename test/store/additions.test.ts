@@ -42,6 +42,10 @@ function breaksOf({ steps, finish }: Release): string[] {
         } else if (column === null) breaks.push(`${migration.name} does more than to add: ${text}`);
         else if (/\bnot null\b/i.test(column[3]!) && !/\bdefault\b/i.test(column[3]!))
           breaks.push(`${migration.name} adds ${column[1]}.${column[2]} without a default`);
+        else if (migration.storedRows === undefined)
+          breaks.push(
+            `${migration.name} adds ${column[1]}.${column[2]} without storedRows: what stored rows have in it`,
+          );
       }
     }
   }
@@ -52,7 +56,8 @@ const lastBeforePhases = "0019-bounds";
 
 test("of every migration since there are phases", () => {
   const steps = releases[0]!.steps.filter(({ name }) => name > lastBeforePhases);
-  expectNoFaults([{ steps, finish: [] }, ...releases.slice(1)].flatMap(breaksOf));
+  const breaks = [{ steps, finish: [] }, ...releases.slice(1)].flatMap(breaksOf);
+  expectNoFaults(breaks.map((fault) => `src/store/migrations: ${fault}`));
   expect(breaksOf(nextRelease)).toEqual([]);
   expect(releases[0]!.finish).toEqual([]);
 });
@@ -79,7 +84,12 @@ test.each<[string, Release, string[]]>([
     step((d) => resourceTable(d, "made", { columns: { a: "text" }, unique: [["a"]] })),
     [],
   ],
-  ["a column that may be null", step(() => [sql`alter table repos add column a text`]), []],
+  ["a column that may be null", step(() => [sql`alter table repos add column a text`], { storedRows: "none" }), []],
+  [
+    "a column of which is not said what stored rows have",
+    step(() => [sql`alter table repos add column a text`]),
+    ["s adds repos.a without storedRows: what stored rows have in it"],
+  ],
   [
     "a column without a default",
     step(() => [sql`alter table repos add column a text not null`]),
@@ -99,7 +109,12 @@ test.each<[string, Release, string[]]>([
   ],
   [
     "an index beside something else",
-    step((d) => [sql`alter table repos add column a text`, d.query.schema.createIndex("i").on("repos").columns(["a"])]),
+    step(
+      (d) => [sql`alter table repos add column a text`, d.query.schema.createIndex("i").on("repos").columns(["a"])],
+      {
+        storedRows: "none",
+      },
+    ),
     ["s builds i, which is to be a migration of its own"],
   ],
   [

@@ -32,38 +32,8 @@ export interface Calls {
 export function buildCalls(context: StartContext, parts: Parts, { pause }: Pick<ServerPort, "pause">): Calls {
   const { config, live, log, api, now, overload, rateLimited, metrics, peers, tracing } = context;
   const { services, contract } = api;
-  const { database, availability, issuer, environment, audit, events, reportAs } = parts;
-  const keyFetches = createCounter(["named ok", "named failed", "pattern ok", "pattern failed"]);
-  const certificates = config.tlsClientIdentities === "on" ? createCertificateTokens(issuer.url) : undefined;
-  const identities = identitySource({
-    database,
-    issuerUrl: issuer.url,
-    now,
-    report: reportAs("last use not written"),
-  });
-  const authenticator = new Authenticator({
-    certificates,
-    issuer,
-    identities,
-    providers: providerSource({
-      database,
-      now,
-      async record(session, { identity, claims, provider, changes, nowMs }) {
-        await events.recordChanges(session, changes, { subject: identity, claims }, nowMs);
-        const line = { ...emptyRecord, caller: identity, issuer: claims.iss, method: "iam/first_sign_in", code: "OK" };
-        await audit.append(session, { ...line, scope: provider, resource: identity, count: 1 });
-      },
-      reserved: () => live.current.reservedClients,
-      report: reportAs("report of a user not written"),
-    }),
-    keySets: createKeySets({
-      allowLoopbackHttp: config.allowLoopbackIssuers,
-      clock: now,
-      onFetch: (kind, result) => keyFetches.report(`${kind} ${result}`),
-    }),
-    pause,
-    clock: now,
-  });
+  const { database, availability, environment, audit, events } = parts;
+  const { authenticator, certificates, onUse } = buildAuthentication(context, parts, pause);
   database.limitRows({
     limitOf: (quota) => quotaOf(live.current.quotas, quota),
     excess: (quota, organisation, limit) =>
@@ -72,7 +42,6 @@ export function buildCalls(context: StartContext, parts: Parts, { pause }: Pick<
         quota,
       }),
   });
-  if (metrics !== undefined) measureAuthentication(metrics, authenticator, keyFetches.counts);
   const { observers, interceptors, endpointCalls } = createPipeline({
     contract,
     log,
@@ -80,7 +49,7 @@ export function buildCalls(context: StartContext, parts: Parts, { pause }: Pick<
     serviceHost: config.serviceHost,
     authenticator,
     grants: grantSource(database.read),
-    onUse: identities.seen,
+    onUse,
     database,
     environment,
     audit,
@@ -120,9 +89,40 @@ export function buildCalls(context: StartContext, parts: Parts, { pause }: Pick<
   });
   return {
     authenticator,
-    onUse: identities.seen,
+    onUse,
     certificates,
     transport: createLocalTransport(services, interceptors, { observers }),
     endpointCalls,
   };
+}
+
+/** What finds callers by their tokens and certificates. */
+function buildAuthentication(
+  { config, live, now, metrics }: StartContext,
+  { database, issuer, audit, events, reportAs }: Parts,
+  pause: ServerPort["pause"],
+): Pick<Calls, "authenticator" | "certificates" | "onUse"> {
+  const certificates = config.tlsClientIdentities === "on" ? createCertificateTokens(issuer.url) : undefined;
+  const keyFetches = createCounter(["named ok", "named failed", "pattern ok", "pattern failed"]);
+  const report = reportAs("last use not written");
+  const identities = identitySource({ database, issuerUrl: issuer.url, now, report });
+  const providers = providerSource({
+    database,
+    now,
+    async record(session, { identity, claims, provider, changes, nowMs }) {
+      await events.recordChanges(session, changes, { subject: identity, claims }, nowMs);
+      const line = { ...emptyRecord, caller: identity, issuer: claims.iss, method: "iam/first_sign_in", code: "OK" };
+      await audit.append(session, { ...line, scope: provider, resource: identity, count: 1 });
+    },
+    reserved: () => live.current.reservedClients,
+    report: reportAs("report of a user not written"),
+  });
+  const keySets = createKeySets({
+    allowLoopbackHttp: config.allowLoopbackIssuers,
+    clock: now,
+    onFetch: (kind, result) => keyFetches.report(`${kind} ${result}`),
+  });
+  const authenticator = new Authenticator({ certificates, issuer, identities, providers, keySets, pause, clock: now });
+  if (metrics !== undefined) measureAuthentication(metrics, authenticator, keyFetches.counts);
+  return { authenticator, certificates, onUse: identities.seen };
 }

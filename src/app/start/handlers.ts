@@ -32,7 +32,7 @@ import {
   setHeaders,
 } from "../../rpc/index.ts";
 import { createScim, type ScimPayers, scimPath } from "../../scim/index.ts";
-import { createTokenExchange } from "../../services/index.ts";
+import { TokenExchange } from "../../services/index.ts";
 import { createSts } from "../../sts/index.ts";
 import { isWholeList } from "../../translation/index.ts";
 import { handleCors, setCorsHeaders } from "../cors.ts";
@@ -249,7 +249,7 @@ function buildEndpoints(
   const probed = createEndpoints({ issuer, unreadiness, onProbe: () => context.probing.note(), onError });
   const pages =
     config.pages === "on" ? openPages({ services: descriptors, baseUrl, issuers: config.consoleIssuers, onError }) : {};
-  const exchange = createTokenExchange({ database, issuer, authenticator, onUse, baseUrl, now });
+  const exchange = new TokenExchange({ database, issuer, authenticator, onUse, baseUrl, now });
   const sts = createSts({ calls: endpointCalls, exchange, baseUrl, bodies, now });
   const scim = createScim({
     calls: endpointCalls,

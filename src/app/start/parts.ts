@@ -1,6 +1,6 @@
 /** The database of a server, and the parts that use it. */
 
-import { type Audit, createAudit } from "../../audit/index.ts";
+import { Audit } from "../../audit/index.ts";
 import { createIssuer, type Issuer } from "../../auth/index.ts";
 import { codeOf } from "../../log.ts";
 import { createEventRecorder, type EventRecorder, type PipelineOptions } from "../../pipeline/index.ts";
@@ -56,7 +56,7 @@ export async function openParts(
   const environment = await readEnvironment(database, installation, config, baseUrl);
   live.follow(({ quotas, maxPatterns }) => Object.assign(environment, { quotas, maxPatterns }));
   let lostRecords = 0;
-  const audit = createAudit({
+  const audit = new Audit({
     database,
     now,
     onLoss(count, error) {

@@ -8,9 +8,9 @@ import { Command } from "commander";
 import { openOperator } from "../../app/index.ts";
 import { CommandFailure, stopSignal } from "../../command/index.ts";
 import {
+  ContainerRegistry,
   ImportReport,
   type ImportSummary,
-  openRegistry,
   RegistryFailure,
   RegistryRefusal,
   readSbom,
@@ -80,9 +80,9 @@ export function importRegistryCommand(): Command {
 }
 
 /** Errors: CommandFailure for an invalid URL. */
-function open(...[address, options]: Parameters<typeof openRegistry>): ReturnType<typeof openRegistry> {
+function open(...[address, options]: ConstructorParameters<typeof ContainerRegistry>): ContainerRegistry {
   try {
-    return openRegistry(address, options);
+    return new ContainerRegistry(address, options);
   } catch (error) {
     if (error instanceof RegistryRefusal) throw new CommandFailure(`${address}: ${error.message}`);
     throw error;

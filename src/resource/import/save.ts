@@ -5,9 +5,9 @@
 import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import { keepDistinct, nulViolations, violationsOf } from "../../contract/index.ts";
 import { invalid, notFound } from "../../errors.ts";
-import type { Row, WriteSession } from "../../store/index.ts";
+import type { Row, TableSpec, WriteSession } from "../../store/index.ts";
 import type { Resource, RowChange } from "../declaration.ts";
-import { type Content, contentOf } from "../row-mapping.ts";
+import { type Content, contentOf, newRow } from "../row-mapping.ts";
 
 /** The result of storing a message. */
 export type Saved = "added" | "changed" | "unchanged";
@@ -68,6 +68,20 @@ export async function saveResource<R extends DescMessage>(
   const row = await session.update(table, { ...existing, ...content, updateTimeUs });
   request.onChange?.({ kind: "updated", resource, row, before: existing });
   return "changed";
+}
+
+/** Stores a row that has no message, unless its body is stored already. `stored`: the row with its uid, if any. */
+export async function saveContent(
+  session: WriteSession,
+  table: TableSpec,
+  row: Pick<Row, "uid" | "parent" | "body" | "columns">,
+  nowMs: number,
+  stored: Row | undefined,
+): Promise<Saved> {
+  if (stored !== undefined && Buffer.compare(stored.body, row.body) === 0) return "unchanged";
+  if (stored === undefined) await session.insert(table, newRow(row.uid, row.parent, nowMs, row));
+  else await session.update(table, { ...stored, ...row, updateTimeUs: nowMs * 1000 });
+  return stored === undefined ? "added" : "changed";
 }
 
 /**

@@ -37,6 +37,7 @@ export const termsAcceptances = defineResource({
     group: (uid) => [{ column: "parent", in: [...ancestorsOf(uid), uid] }],
     docId: equalTo("doc_id"),
   },
+  unindexed: { docId: "the documents of a group are few" },
 });
 
 const neutralDocuments: readonly TermsDocument[] = [

@@ -7,7 +7,7 @@
  * The one from a file takes precedence. Without it, the packages are those of all attestations: they are about the same
  * content, so a package is known for fixed only if none of them says otherwise.
  */
-import { newRow, type Saved } from "../../resource/index.ts";
+import { type Saved, saveContent } from "../../resource/index.ts";
 import type { ReadSession, Row, TableSpec, WriteSession } from "../../store/index.ts";
 import { images, imageUid, type ReadSbom, readImages, saveImage } from "./images.ts";
 
@@ -90,7 +90,7 @@ export async function saveImageSboms(
   return (await saveLists(session, repoUid, row, { digest, packages, attested }, nowMs)) !== "unchanged" || isRead;
 }
 
-async function saveLists(
+function saveLists(
   session: WriteSession,
   repoUid: string,
   row: Row | undefined,
@@ -98,13 +98,8 @@ async function saveLists(
   nowMs: number,
 ): Promise<Saved> {
   const body = Buffer.from(JSON.stringify({ digest, packages, attested: attested?.length ? attested : undefined }));
-  if (row === undefined) {
-    await session.insert(imagePackages, newRow(imageUid(repoUid, digest), repoUid, nowMs, { body, columns: {} }));
-    return "added";
-  }
-  if (body.equals(row.body)) return "unchanged";
-  await session.update(imagePackages, { ...row, body, updateTimeUs: nowMs * 1000 });
-  return "changed";
+  const uid = imageUid(repoUid, digest);
+  return saveContent(session, imagePackages, { uid, parent: repoUid, body, columns: {} }, nowMs, row);
 }
 
 function listsOf({ body }: Row): PackageLists {

@@ -11,10 +11,10 @@ import {
   databaseOf,
   implement,
   type MountedService,
-  newRow,
   type Resource,
   requireResource,
   type Saved,
+  saveContent,
 } from "../../resource/index.ts";
 import type { ReadSession, Row, TableSpec, WriteSession } from "../../store/index.ts";
 
@@ -114,13 +114,7 @@ export async function saveImage(
   const row = await session.get(images, uid);
   const read = sboms ?? (row && imageOf(row).sboms);
   const body = Buffer.from(JSON.stringify({ mediaType, platforms, attestations, subject, sboms: read }));
-  if (row === undefined) {
-    await session.insert(images, newRow(uid, repoUid, nowMs, { body, columns: { digest } }));
-    return "added";
-  }
-  if (body.equals(row.body)) return "unchanged";
-  await session.update(images, { ...row, body, updateTimeUs: nowMs * 1000 });
-  return "changed";
+  return saveContent(session, images, { uid, parent: repoUid, body, columns: { digest } }, nowMs, row);
 }
 
 /** The name of an architecture: `arm64`, `arm/v7`. A default variant is omitted. */

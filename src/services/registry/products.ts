@@ -4,7 +4,7 @@
  */
 
 import { fixedUid } from "../../new-uid.ts";
-import { newRow, type Saved } from "../../resource/index.ts";
+import { type Saved, saveContent } from "../../resource/index.ts";
 import type { ReadSession, Row, TableSpec, WriteSession } from "../../store/index.ts";
 import { repos } from "./repos.ts";
 
@@ -32,15 +32,9 @@ const uidOf = (name: string) => fixedUid("product", name);
 
 /** Stores a product, replacing a former one of its name. */
 export async function saveProduct(session: WriteSession, product: Product, nowMs: number): Promise<Saved> {
-  const content = { body: Buffer.from(JSON.stringify(product)), columns: { name: product.name } };
-  const row = await session.get(products, uidOf(product.name));
-  if (row === undefined) {
-    await session.insert(products, newRow(uidOf(product.name), "", nowMs, content));
-    return "added";
-  }
-  if (Buffer.compare(row.body, content.body) === 0) return "unchanged";
-  await session.update(products, { ...row, ...content, updateTimeUs: nowMs * 1000 });
-  return "changed";
+  const uid = uidOf(product.name);
+  const row = { uid, parent: "", body: Buffer.from(JSON.stringify(product)), columns: { name: product.name } };
+  return saveContent(session, products, row, nowMs, await session.get(products, uid));
 }
 
 /** The products of repos with these names, by the name of the repo. */

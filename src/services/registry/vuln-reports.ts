@@ -6,7 +6,7 @@
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { fixedUid } from "../../new-uid.ts";
-import { newRow, type Saved } from "../../resource/index.ts";
+import { type Saved, saveContent } from "../../resource/index.ts";
 import type { ReadSession, Row, Selection, TableSpec, WriteSession } from "../../store/index.ts";
 import { readImages } from "./images.ts";
 
@@ -135,22 +135,16 @@ export async function saveReport(session: WriteSession, report: PackedReport, no
   const body = Buffer.from(JSON.stringify(scan));
   const columns = { digest: scan.digest, scanner: scanners[scan.scanner.name], scan_time_us: scan.scanMs * 1000 };
   const parts = [
-    { table: reports, content: { body, columns } },
-    { table: findingsTable, content: { body: findings, columns: {} } },
-    { table: files, content: { body: file, columns: {} } },
+    { table: reports, body, columns },
+    { table: findingsTable, body: findings, columns: {} },
+    { table: files, body: file, columns: {} },
   ];
-  let saved: Saved = "unchanged";
-  for (const { table, content } of parts) {
-    const row = await session.get(table, uid);
-    if (row === undefined) {
-      await session.insert(table, newRow(uid, repoUid, nowMs, content));
-      saved = "added";
-    } else if (Buffer.compare(row.body, content.body) !== 0) {
-      await session.update(table, { ...row, ...content, updateTimeUs: nowMs * 1000 });
-      if (saved === "unchanged") saved = "changed";
-    }
+  const saved: Saved[] = [];
+  for (const { table, ...content } of parts) {
+    const row = { uid, parent: repoUid, ...content };
+    saved.push(await saveContent(session, table, row, nowMs, await session.get(table, uid)));
   }
-  return saved;
+  return saved.find((each) => each === "added") ?? saved.find((each) => each === "changed") ?? "unchanged";
 }
 
 /** Removes the reports of a repo. */

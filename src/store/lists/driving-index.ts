@@ -78,7 +78,7 @@ async function byScopeIfSmall(reading: Reading, selected: Resolved): Promise<Res
 async function inRanges(reading: Reading, { ranges, ...everywhere }: Resolved): Promise<Resolved> {
   const { comparisons, usableIndexes, values } = everywhere;
   const page = { order: byUid, skip: 0, limit: maxUids, columns: [] };
-  const keys = await readKeys(reading, everywhere, page, { source: "found", plan: "sort" });
+  const keys = await readKeys(reading, everywhere, page, "sort");
   const uids = keys.map(([uid]) => uid as string).filter((uid) => holds(ranges!, uid));
   return { uids, comparisons, usableIndexes, values };
 }

@@ -1,14 +1,20 @@
 /**
  * Plans the queries for a page of a list. The cost of a page depends on its own rows, not on its position or on the
- * size of the table or the scope:
+ * size of the table or the scope. Of the access paths the first that fits is taken:
  *
- * - By uid: subtrees are ranges of keys. The cursor cuts them, and they are read in order until the page is full.
- * - By another column: a scope of n rows in a table of N is found by its range and sorted while n² < 20·N. A larger
- *   scope is dense enough that a walk of the column's index soon meets its rows. n and N come from the counters; with
- *   conditions, n comes from a count that stops at that bound. A walk of the column's index begins and ends at a prefix
- *   of that column, which is therefore no such condition.
- * - With many ranges, the walk reads keys only and compares them with the ranges here, because no index serves such a
- *   condition.
+ * | access path | fits | reads |
+ * |---|---|---|
+ * | named uids | the scope has become uids | each of them |
+ * | driving index | it finds few rows | all that it finds |
+ * | ranges of keys | the order is by uid | from the cursor on, range by range, until the page is full |
+ * | index of children | the children of a parent, by a column that follows it in an index | the page |
+ * | scope | few rows: n² < 20·N | all of the scope, or their search texts in an index |
+ * | walk of keys | many ranges, which no index serves | the keys of the order's index, compared with the ranges here |
+ * | walk | all others: a scope of so many rows that they are met soon | the index of the order |
+ *
+ * n is the number of rows of the scope and N that of the table, from the counters; with conditions, n comes from a
+ * count that stops at that bound. A walk of a column's index begins and ends at a prefix of that column, which is
+ * therefore no such condition.
  */
 
 import type { Awaitable } from "../../awaitable.ts";
@@ -19,7 +25,7 @@ import { compareKeys, everything, holds, type Range, remaining, type Subtree } f
 import { canScan, walkFactor, withDrivingIndex } from "./driving-index.ts";
 import { cursorOf, type Order, orderOf } from "./order.ts";
 import type { Comparison, ListQuery, OrderTerm } from "./query.ts";
-import { countRows, type Key, planOf, readEachRange, readKeys, readRows, sourceOf } from "./read.ts";
+import { countRows, type Key, type Plan, planOf, readEachRange, readKeys, readRows, sourceOf } from "./read.ts";
 import type { Page, Reading } from "./reading.ts";
 import { type Resolved, resolve, withRanges } from "./selection.ts";
 
@@ -55,34 +61,24 @@ function columnsToRead({ columns }: TableSpec, query: ListQuery, { terms }: Orde
 
 /** Reads the page of a selection that has more than one access path. */
 async function choosePlan(reading: Reading, resolved: Resolved, page: Page): Promise<Row[]> {
-  const { order } = page;
+  const read = (rows: Resolved, plan: Plan) => readRows(reading, rows, page, plan);
   const { drivingIndex, ...selected } = await withDrivingIndex(reading, resolved);
-  const source = sourceOf(selected);
-  if (source === "uids") return readRows(reading, selected, page, { source, plan: "sort" });
-  let fraction: number | undefined;
-  if (drivingIndex !== undefined) {
-    const found = { ...selected, drivingIndex };
-    fraction = await selectivity(reading, found, order);
-    if (fraction === undefined) return readRows(reading, found, page, { source: sourceOf(found), plan: "sort" });
-  }
-  const first = order.terms[0]!.column;
+  const { uids, parent, isScanned } = selected;
+  if (uids !== undefined) return read(selected, "sort");
+  const found = drivingIndex === undefined ? undefined : { ...selected, drivingIndex };
+  const foundFraction = found && (await selectivity(reading, found, page.order));
+  if (found !== undefined && foundFraction === undefined) return read(found, "sort");
+  const first = page.order.terms[0]!.column;
   if (first === "uid") {
-    const isScanned = selected.isScanned || (drivingIndex !== undefined && canScan(reading.table, selected));
-    return listByUid(reading, { ...selected, isScanned }, page);
+    const readsTexts = isScanned || (found !== undefined && canScan(reading.table, selected));
+    return listByUid(reading, { ...selected, isScanned: readsTexts }, page);
   }
-  const { parent } = selected;
-  if (parent !== undefined && reading.table.childOrders.has(first))
-    return readRows(reading, selected, page, { source, plan: "free" });
-  fraction ??= await selectivity(reading, selected, order);
-  if (fraction === undefined && selected.isScanned) {
-    const scope = withRanges(selected);
-    return readRows(reading, scope, page, { source: sourceOf(scope), plan: "scan" });
-  }
-  if (fraction === undefined) return readRows(reading, selected, page, { source, plan: "sort" });
-  if (source === "ranges") return walkRanges(reading, selected, page, fraction);
-  if (parent === undefined) return readRows(reading, selected, page, { source, plan: "walk" });
+  if (parent !== undefined && reading.table.childOrders.has(first)) return read(selected, "free");
+  const fraction = foundFraction ?? (await selectivity(reading, selected, page.order));
+  if (fraction === undefined) return isScanned ? read(withRanges(selected), "scan") : read(selected, "sort");
+  if (sourceOf(selected) === "ranges") return walkRanges(reading, selected, page, fraction);
   // The index of the order has uids, not parents: the range excludes most other rows without reading them.
-  return readRows(reading, withRanges(selected), page, { source: "range", plan: "walk" });
+  return read(withRanges(selected), "walk");
 }
 
 /** Reads a page by uid, range by range. */
@@ -93,7 +89,7 @@ function listByUid(reading: Reading, resolved: Resolved, { order, ...rest }: Pag
   const page = { ...rest, order: { terms: order.terms, after: undefined } }; // the cursor has cut the ranges
   if (ranges.length === 0) return [];
   if (ranges.length > 1) return listRanges(reading, { ...selected, ranges }, ranges, page);
-  return readRows(reading, { ...selected, ranges }, page, { source: "range", plan: planOf(selected) });
+  return readRows(reading, { ...selected, ranges }, page, planOf(selected));
 }
 
 /** Reads several ranges of keys, one query after another. */
@@ -115,7 +111,7 @@ async function listRanges(
     const portion = { ...selected, ranges: ranges.slice(i, i + size) };
     const page = { order, skip: toSkip, limit: limit - rows.length, columns };
     if (portion.ranges.length === 1) {
-      const found = await readRows(reading, portion, page, { source: "range", plan: planOf(selected) });
+      const found = await readRows(reading, portion, page, planOf(selected));
       for (const row of found) rows.push(row);
     } else {
       const found = await readEachRange(reading, portion, page);
@@ -196,10 +192,7 @@ async function walkRanges(
   const rows: Row[] = [];
   for (let after = order.after; ; ) {
     const page = { order: { terms: order.terms, after }, skip: 0, limit: walked, columns: [] };
-    const keys = await readKeys(reading, { comparisons, usableIndexes, values }, page, {
-      source: "table",
-      plan: "walk",
-    });
+    const keys = await readKeys(reading, { comparisons, usableIndexes, values }, page, "walk");
     const held = keys.filter((key) => holds(ranges, key.at(-1) as string));
     let next = Math.min(skip, held.length);
     skip -= next;
@@ -223,9 +216,6 @@ async function readAt(
 ): Promise<Row[]> {
   const byUid = new Map(keys.map((key) => [key.at(-1) as string, key]));
   const page = { order: { terms, after: undefined }, skip: 0, limit: keys.length, columns };
-  const rows = await readRows(reading, { uids: [...byUid.keys()], comparisons, usableIndexes, values }, page, {
-    source: "uids",
-    plan: "sort",
-  });
+  const rows = await readRows(reading, { uids: [...byUid.keys()], comparisons, usableIndexes, values }, page, "sort");
   return rows.filter((row) => cursorOf(row, terms).every((value, i) => value === byUid.get(row.uid)![i]));
 }

@@ -14,13 +14,13 @@ import type { Shape } from "./statements.ts";
 import type { Table } from "./table.ts";
 
 /** How a statement finds its rows and orders them. */
-export type AccessPath = Pick<Shape, "source" | "plan">;
+export type Plan = Shape["plan"];
 
 /** The rows of a page. */
-export function readRows(reading: Reading, selected: Resolved, page: Page, path: AccessPath): Awaitable<Row[]> {
+export function readRows(reading: Reading, selected: Resolved, page: Page, plan: Plan): Awaitable<Row[]> {
   const { table } = reading;
   const isJoined = table.joinsRows && page.columns.length === 0 && page.limit >= manyRows;
-  return chain(run(reading, selected, page, { read: isJoined ? "joined" : "rows", ...path }), (rows) =>
+  return chain(run(reading, selected, page, isJoined ? "joined" : "rows", plan), (rows) =>
     isJoined ? joinedRows(rows[0]![0]) : rowsOf(table, rows, page),
   );
 }
@@ -30,8 +30,11 @@ function run(
   reading: Reading,
   selected: Resolved,
   page: Page,
-  shape: Pick<Shape, "read" | "source" | "plan">,
+  read: Shape["read"],
+  plan: Plan,
+  source = sourceOf(selected),
 ): Awaitable<unknown[][]> {
+  const shape = { read, source, plan };
   return chain(connectionFor(reading, selected, page, shape), (connection) => {
     const isStoppable = connection === reading.longQueries;
     const found = reading.table.isDistributed ? rootsOf(selected) : undefined;
@@ -51,8 +54,8 @@ function joinedRows(joined: unknown): Row[] {
 }
 
 /** The keys of the rows of a page. */
-export async function readKeys(reading: Reading, selected: Resolved, page: Page, path: AccessPath): Promise<Key[]> {
-  return (await run(reading, selected, page, { read: "keys", ...path })) as Key[];
+export async function readKeys(reading: Reading, selected: Resolved, page: Page, plan: Plan): Promise<Key[]> {
+  return (await run(reading, selected, page, "keys", plan)) as Key[];
 }
 
 /** The values of a row in the columns of an order. The last one is its uid. */
@@ -65,10 +68,8 @@ export type Key = readonly (string | number)[];
 export async function readEachRange(reading: Reading, selected: Resolved, page: Page): Promise<Row[]> {
   const plan = planOf(selected);
   // Shards cannot read the rows of each range up to a limit: the first rows of all ranges are merged.
-  if (reading.table.isDistributed && rootsOf(selected)?.length !== 1)
-    return readRows(reading, selected, page, { source: "ranges", plan });
-  const shape = { read: "rows", source: "eachRange", plan } as const;
-  return rowsOf(reading.table, await run(reading, selected, page, shape), page);
+  if (reading.table.isDistributed && rootsOf(selected)?.length !== 1) return readRows(reading, selected, page, plan);
+  return rowsOf(reading.table, await run(reading, selected, page, "rows", plan, "eachRange"), page);
 }
 
 function rowsOf(table: Table, rows: readonly unknown[][], { columns }: Page): Row[] {
@@ -80,8 +81,7 @@ export async function countRows(reading: Reading, selected: Resolved, limit?: nu
   if (isFoundExactly(reading.table, selected)) return countFound(reading, selected, limit ?? Number.MAX_SAFE_INTEGER);
   const read = limit === undefined ? "count" : "limitedCount";
   const scope = selected.isScanned ? withRanges(selected) : selected;
-  const shape = { read, source: sourceOf(scope), plan: planOf(selected) } as const;
-  const [row] = await run(reading, scope, countedUpTo(limit ?? 0), shape);
+  const [row] = await run(reading, scope, countedUpTo(limit ?? 0), read, planOf(selected));
   return row![0] as number;
 }
 
@@ -95,8 +95,7 @@ function isFoundExactly(table: Table, { drivingIndex, parent, ranges, comparison
 
 /** The number of rows that the driving index finds, counted up to `limit`. It includes false positives. */
 export async function countFound(reading: Reading, selected: Resolved, limit: number): Promise<number> {
-  const shape = { read: "foundCount", source: sourceOf(selected), plan: "free" } as const;
-  const [row] = await run(reading, selected, countedUpTo(limit), shape);
+  const [row] = await run(reading, selected, countedUpTo(limit), "foundCount", "free");
   return row![0] as number;
 }
 

@@ -91,7 +91,7 @@ export function columnValue(row: Row, column: string): ScalarValue {
 
 /**
  * The stored form of indexed columns: of all of the table, or of those in `columns`. Throws for a value that cannot be
- * stored.
+ * stored, and where a column has none.
  */
 export function storedColumns(
   table: TableSpec,
@@ -101,7 +101,11 @@ export function storedColumns(
   const unknown = Object.keys(values).find((column) => !Object.hasOwn(table.columns, column));
   if (unknown !== undefined) throw new Error(`table ${table.name} has no column ${unknown}`);
   return Object.fromEntries(
-    columns.map((column) => [column, storedColumn(table.columns[column]!, values[column] ?? null)]),
+    columns.map((column) => {
+      const value = values[column];
+      if (value === undefined) throw new Error(`a row of table ${table.name} is written without column ${column}`);
+      return [column, storedColumn(table.columns[column]!, value)];
+    }),
   );
 }
 

@@ -9,7 +9,7 @@ import { createHash } from "node:crypto";
 import { parseUnambiguous } from "../../../codec/index.ts";
 import { authorizedSend, type Credentials } from "./authorization.ts";
 import { RegistryFailure, RegistryRefusal } from "./errors.ts";
-import { createRegistryHttp, type HttpAnswer, type HttpOptions, type HttpRequest } from "./http.ts";
+import { createRegistryHttp, type HttpAnswer, type HttpOptions, type HttpRequest, type RegistryHttp } from "./http.ts";
 import {
   type Attestation,
   acceptedTypes,
@@ -47,29 +47,7 @@ interface Artifact {
   readonly documents: readonly SbomDocument[];
 }
 
-/** A container registry, read only. Errors of every method: RegistryRefusal, RegistryFailure. */
-export interface ContainerRegistry {
-  /** Pages of repository names, unchecked. */
-  repositories(): AsyncGenerator<readonly string[]>;
-  /** Pages of tag names, unchecked; undefined if the registry does not have the repository. */
-  tags(repository: string): Promise<AsyncGenerator<readonly string[]> | undefined>;
-  /** The current digest of a tag or digest; undefined if there is none. */
-  resolveDigest(repository: string, reference: string): Promise<string | undefined>;
-  /** The image of a digest, then those of the platforms of an index; undefined if the registry does not have it. */
-  images(repository: string, digest: string): Promise<readonly RegistryImage[] | undefined>;
-  /**
-   * Pages of digests of artifacts that refer to a digest and may hold its bills of materials; undefined if the registry
-   * has no referrers API.
-   */
-  referrers(repository: string, digest: string): Promise<AsyncGenerator<readonly string[]> | undefined>;
-  /** What of an artifact may be bills of materials; undefined if the registry does not have it. */
-  artifact(repository: string, digest: string): Promise<Artifact | undefined>;
-  /** The content of a document. */
-  document(repository: string, document: SbomDocument, maxBytes: number): Promise<Uint8Array>;
-  close(): Promise<void>;
-}
-
-/** Options of {@link openRegistry}. */
+/** Options of {@link ContainerRegistry}. */
 export interface RegistryOptions extends HttpOptions {
   readonly credentials?: Credentials | undefined;
 }
@@ -102,39 +80,139 @@ export function isTagName(text: string): boolean {
 }
 
 /**
- * Opens the registry at an http or https URL: `https://registry.example.com`. Makes no request yet. Errors:
- * RegistryRefusal for an invalid URL.
+ * A container registry at an http or https URL, read only: `https://registry.example.com`. Errors of every method:
+ * RegistryRefusal, RegistryFailure.
  */
-export function openRegistry(address: string, options: RegistryOptions = {}): ContainerRegistry {
-  const base = parseBase(address);
-  const root = `${base.pathname.replace(/\/$/, "")}/v2`;
-  const http = createRegistryHttp(base, options);
-  const send = authorizedSend(http, options.credentials);
+export class ContainerRegistry {
+  readonly #base: URL;
+  readonly #http: RegistryHttp;
+  readonly #send: ReturnType<typeof authorizedSend>;
 
-  async function get(
+  /** Makes no request yet. Errors: RegistryRefusal for an invalid URL. */
+  constructor(address: string, options: RegistryOptions = {}) {
+    this.#base = parseBase(address);
+    this.#http = createRegistryHttp(this.#base, options);
+    this.#send = authorizedSend(this.#http, options.credentials);
+  }
+
+  /** Pages of repository names, unchecked. */
+  async *repositories(): AsyncGenerator<readonly string[]> {
+    const scope = "registry:catalog:*";
+    const { first, url } = await this.#firstPage(scope, "_catalog");
+    yield* this.#pages(scope, expectStatus(first, 200, "the catalog"), url, (answer) =>
+      namesOf(answer, "repositories"),
+    );
+  }
+
+  /** Pages of tag names, unchecked; undefined if the registry does not have the repository. */
+  async tags(repository: string): Promise<AsyncGenerator<readonly string[]> | undefined> {
+    const { first, url } = await this.#firstPage(scopeOf(repository), `${repository}/tags/list`);
+    if (first.status === 404) return undefined;
+    return this.#pages(scopeOf(repository), expectStatus(first, 200, repository), url, (answer) =>
+      namesOf(answer, "tags"),
+    );
+  }
+
+  /** The current digest of a tag or digest; undefined if there is none. */
+  async resolveDigest(repository: string, reference: string): Promise<string | undefined> {
+    const url = this.#urlOf(`${repository}/manifests/${reference}`);
+    const request = { url, headers: { accept: acceptedTypes }, maxBytes: maxManifestBytes };
+    const head = await this.#send(scopeOf(repository), { ...request, method: "HEAD" });
+    if (head.status === 404) return undefined;
+    const digest = head.headers["docker-content-digest"];
+    if (head.status === 200 && digest !== undefined) {
+      if (!isDigest(digest)) throw new RegistryRefusal(`${repository}:${reference} has a digest that is not SHA-256`);
+      return digest;
+    }
+    // Without the header, the digest is computed from the content.
+    const { status, body } = await this.#send(scopeOf(repository), { ...request, method: "GET" });
+    if (status === 404) return undefined;
+    if (status !== 200) throw new RegistryFailure(`${repository}:${reference}: the registry answers ${status}`);
+    return sha256(body);
+  }
+
+  /** The image of a digest, then those of the platforms of an index; undefined if the registry does not have it. */
+  async images(repository: string, digest: string): Promise<readonly RegistryImage[] | undefined> {
+    const manifest = await this.#manifestOf(repository, { digest });
+    if (manifest === undefined) return undefined;
+    if (manifest.kind === "manifest") return [await this.#imageOf(repository, digest, manifest, undefined)];
+    const { mediaType } = manifest;
+    if (manifest.kind === "other") return [{ digest, mediaType, platforms: [], attestations: [], subject: undefined }];
+    const { parts, attestations } = await this.#partsOf(repository, manifest);
+    const platforms = parts.flatMap((part) => part.platforms);
+    return [{ digest, mediaType, platforms, attestations, subject: undefined }, ...parts];
+  }
+
+  /**
+   * Pages of digests of artifacts that refer to a digest and may hold its bills of materials; undefined if the registry
+   * has no referrers API.
+   */
+  async referrers(repository: string, digest: string): Promise<AsyncGenerator<readonly string[]> | undefined> {
+    const url = this.#urlOf(`${repository}/referrers/${digest}`);
+    const first = await this.#page(scopeOf(repository), url);
+    if (withoutReferrers.includes(first.status)) return undefined;
+    // Not a failure, after which the rest would not be read: the images themselves can be.
+    if (first.status !== 200) throw new RegistryRefusal(`${url.pathname}: the registry answers ${first.status}`);
+    // Some registries answer unknown paths with a page.
+    if (parseManifest(first.body, contentTypeOf(first)).kind !== "index") return undefined;
+    return this.#pages(scopeOf(repository), first, url, (answer) => {
+      const list = parseManifest(answer.body, contentTypeOf(answer));
+      return list.kind === "index" ? artifactsOf(list) : [];
+    });
+  }
+
+  /** What of an artifact may be bills of materials; undefined if the registry does not have it. */
+  async artifact(repository: string, digest: string): Promise<Artifact | undefined> {
+    const manifest = await this.#manifestOf(repository, { digest });
+    if (manifest === undefined) return undefined;
+    return {
+      manifests: manifest.kind === "index" ? artifactsOf(manifest) : [],
+      documents: manifest.kind === "manifest" ? documentsOf(manifest) : [],
+    };
+  }
+
+  /** The content of a document. */
+  async document(repository: string, { digest, size }: SbomDocument, maxBytes: number): Promise<Uint8Array> {
+    if (size > maxBytes) throw new RegistryRefusal(`is larger than ${maxBytes} bytes`);
+    const limits = { maxBytes, timeoutMs: documentTimeoutMs };
+    const answer = await this.#get(repository, `blobs/${digest}`, { accept: "*/*", ...limits });
+    if (answer.status === 404) throw new RegistryRefusal("the registry does not have it");
+    checkDigest(expectStatus(answer, 200, digest).body, digest);
+    return answer.body;
+  }
+
+  close(): Promise<void> {
+    return this.#http.close();
+  }
+
+  #urlOf(path: string): URL {
+    return new URL(`${this.#base.pathname.replace(/\/$/, "")}/v2/${path}`, this.#base);
+  }
+
+  async #get(
     repository: string,
     path: string,
     { accept, ...limits }: { readonly accept: string } & Pick<HttpRequest, "maxBytes" | "timeoutMs">,
   ) {
-    const url = new URL(`${root}/${repository}/${path}`, base);
-    return send(scopeOf(repository), { url, method: "GET", headers: { accept }, ...limits });
+    const url = this.#urlOf(`${repository}/${path}`);
+    return this.#send(scopeOf(repository), { url, method: "GET", headers: { accept }, ...limits });
   }
 
-  async function page(scope: string, url: URL): Promise<HttpAnswer> {
-    return send(scope, { url, method: "GET", headers: { accept: acceptedLists }, maxBytes: maxListBytes });
+  async #page(scope: string, url: URL): Promise<HttpAnswer> {
+    return this.#send(scope, { url, method: "GET", headers: { accept: acceptedLists }, maxBytes: maxListBytes });
   }
 
   /** The first page of a list. A registry may refuse the size of the page (PAGINATION_NUMBER_INVALID). */
-  async function firstPage(scope: string, path: string): Promise<{ first: HttpAnswer; url: URL }> {
-    const url = new URL(`${root}/${path}?n=${pageSize}`, base);
-    const first = await page(scope, url);
+  async #firstPage(scope: string, path: string): Promise<{ first: HttpAnswer; url: URL }> {
+    const url = this.#urlOf(`${path}?n=${pageSize}`);
+    const first = await this.#page(scope, url);
     if (first.status !== 400) return { first, url };
     url.search = "";
-    return { first: await page(scope, url), url };
+    return { first: await this.#page(scope, url), url };
   }
 
   /** Follows pages from `first`. */
-  async function* pages(scope: string, first: HttpAnswer, at: URL, read: (answer: HttpAnswer) => readonly string[]) {
+  async *#pages(scope: string, first: HttpAnswer, at: URL, read: (answer: HttpAnswer) => readonly string[]) {
     const seen = new Set([at.href]);
     let answer = first;
     let url = at;
@@ -149,12 +227,12 @@ export function openRegistry(address: string, options: RegistryOptions = {}): Co
         throw new RegistryRefusal(`${at.pathname}: the list does not end`);
       seen.add(next.href);
       url = next;
-      answer = expectStatus(await page(scope, url), 200, url.pathname);
+      answer = expectStatus(await this.#page(scope, url), 200, url.pathname);
     }
   }
 
-  async function manifestOf(repository: string, { digest }: Pick<Descriptor, "digest">) {
-    const answer = await get(repository, `manifests/${digest}`, {
+  async #manifestOf(repository: string, { digest }: Pick<Descriptor, "digest">) {
+    const answer = await this.#get(repository, `manifests/${digest}`, {
       accept: acceptedTypes,
       maxBytes: maxManifestBytes,
     });
@@ -165,17 +243,17 @@ export function openRegistry(address: string, options: RegistryOptions = {}): Co
   }
 
   /** The images of an index and of the indexes in it, and their attestations. */
-  async function partsOf(repository: string, index: Index, count = { left: maxManifests }, depth = 1) {
+  async #partsOf(repository: string, index: Index, count = { left: maxManifests }, depth = 1) {
     const parts: RegistryImage[] = [];
     const attestations = [...index.attestations];
     for (const entry of index.manifests) {
       if (count.left === 0) break;
       count.left -= 1;
-      const part = await manifestOf(repository, entry);
+      const part = await this.#manifestOf(repository, entry);
       // An index may list platforms that the registry does not have.
-      if (part?.kind === "manifest") parts.push(await imageOf(repository, entry.digest, part, entry.platform));
+      if (part?.kind === "manifest") parts.push(await this.#imageOf(repository, entry.digest, part, entry.platform));
       if (part?.kind !== "index" || depth >= maxIndexDepth) continue;
-      const below = await partsOf(repository, part, count, depth + 1);
+      const below = await this.#partsOf(repository, part, count, depth + 1);
       parts.push(...below.parts);
       attestations.push(...below.attestations);
     }
@@ -183,98 +261,21 @@ export function openRegistry(address: string, options: RegistryOptions = {}): Co
   }
 
   /** The image of a manifest of one platform. `indexed` is the platform given by its index. */
-  async function imageOf(repository: string, digest: string, manifest: Manifest, indexed: Platform | undefined) {
+  async #imageOf(repository: string, digest: string, manifest: Manifest, indexed: Platform | undefined) {
     const { mediaType, config, size, subject } = manifest;
-    const platform = indexed ?? (isImageConfig(config) ? await configOf(repository, config) : undefined);
+    const platform = indexed ?? (isImageConfig(config) ? await this.#configOf(repository, config) : undefined);
     const platforms = platform === undefined ? [] : [{ ...platform, digest, size }];
     return { digest, mediaType, platforms, attestations: [], subject };
   }
 
   /** The platform of a configuration; undefined if it names none, or the registry does not have it. */
-  async function configOf(repository: string, { digest, size }: Descriptor): Promise<Platform | undefined> {
+  async #configOf(repository: string, { digest, size }: Descriptor): Promise<Platform | undefined> {
     if (size > maxConfigBytes) return undefined;
-    const answer = await get(repository, `blobs/${digest}`, { accept: "*/*", maxBytes: maxConfigBytes });
+    const answer = await this.#get(repository, `blobs/${digest}`, { accept: "*/*", maxBytes: maxConfigBytes });
     if (answer.status === 404) return undefined;
     checkDigest(expectStatus(answer, 200, digest).body, digest);
     return parseConfig(answer.body);
   }
-
-  return {
-    async *repositories() {
-      const scope = "registry:catalog:*";
-      const { first, url } = await firstPage(scope, "_catalog");
-      yield* pages(scope, expectStatus(first, 200, "the catalog"), url, (answer) => namesOf(answer, "repositories"));
-    },
-
-    async tags(repository) {
-      const { first, url } = await firstPage(scopeOf(repository), `${repository}/tags/list`);
-      if (first.status === 404) return undefined;
-      return pages(scopeOf(repository), expectStatus(first, 200, repository), url, (answer) => namesOf(answer, "tags"));
-    },
-
-    async resolveDigest(repository, reference) {
-      const url = new URL(`${root}/${repository}/manifests/${reference}`, base);
-      const request = { url, headers: { accept: acceptedTypes }, maxBytes: maxManifestBytes };
-      const head = await send(scopeOf(repository), { ...request, method: "HEAD" });
-      if (head.status === 404) return undefined;
-      const digest = head.headers["docker-content-digest"];
-      if (head.status === 200 && digest !== undefined) {
-        if (!isDigest(digest)) throw new RegistryRefusal(`${repository}:${reference} has a digest that is not SHA-256`);
-        return digest;
-      }
-      // Without the header, the digest is computed from the content.
-      const { status, body } = await send(scopeOf(repository), { ...request, method: "GET" });
-      if (status === 404) return undefined;
-      if (status !== 200) throw new RegistryFailure(`${repository}:${reference}: the registry answers ${status}`);
-      return sha256(body);
-    },
-
-    async images(repository, digest) {
-      const manifest = await manifestOf(repository, { digest });
-      if (manifest === undefined) return undefined;
-      if (manifest.kind === "manifest") return [await imageOf(repository, digest, manifest, undefined)];
-      const { mediaType } = manifest;
-      if (manifest.kind === "other")
-        return [{ digest, mediaType, platforms: [], attestations: [], subject: undefined }];
-      const { parts, attestations } = await partsOf(repository, manifest);
-      const platforms = parts.flatMap((part) => part.platforms);
-      return [{ digest, mediaType, platforms, attestations, subject: undefined }, ...parts];
-    },
-
-    async referrers(repository, digest) {
-      const url = new URL(`${root}/${repository}/referrers/${digest}`, base);
-      const first = await page(scopeOf(repository), url);
-      if (withoutReferrers.includes(first.status)) return undefined;
-      // Not a failure, after which the rest would not be read: the images themselves can be.
-      if (first.status !== 200) throw new RegistryRefusal(`${url.pathname}: the registry answers ${first.status}`);
-      // Some registries answer unknown paths with a page.
-      if (parseManifest(first.body, contentTypeOf(first)).kind !== "index") return undefined;
-      return pages(scopeOf(repository), first, url, (answer) => {
-        const list = parseManifest(answer.body, contentTypeOf(answer));
-        return list.kind === "index" ? artifactsOf(list) : [];
-      });
-    },
-
-    async artifact(repository, digest) {
-      const manifest = await manifestOf(repository, { digest });
-      if (manifest === undefined) return undefined;
-      return {
-        manifests: manifest.kind === "index" ? artifactsOf(manifest) : [],
-        documents: manifest.kind === "manifest" ? documentsOf(manifest) : [],
-      };
-    },
-
-    async document(repository, { digest, size }, maxBytes) {
-      if (size > maxBytes) throw new RegistryRefusal(`is larger than ${maxBytes} bytes`);
-      const limits = { maxBytes, timeoutMs: documentTimeoutMs };
-      const answer = await get(repository, `blobs/${digest}`, { accept: "*/*", ...limits });
-      if (answer.status === 404) throw new RegistryRefusal("the registry does not have it");
-      checkDigest(expectStatus(answer, 200, digest).body, digest);
-      return answer.body;
-    },
-
-    close: () => http.close(),
-  };
 }
 
 function parseBase(address: string): URL {

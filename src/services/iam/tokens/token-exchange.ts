@@ -82,17 +82,7 @@ export interface IssuedToken {
   readonly refreshToken: RefreshToken | undefined;
 }
 
-/** Exchanges, refreshes and revokes tokens. */
-export interface TokenExchange {
-  /** Errors: UNAUTHENTICATED, PERMISSION_DENIED, INVALID_ARGUMENT; FAILED_PRECONDITION if a provider must be named. */
-  exchange(token: string, request: ExchangeRequest): Promise<IssuedToken>;
-  /** A new token of the session, and the refresh token that continues it. Errors: UNAUTHENTICATED, INVALID_ARGUMENT. */
-  refresh(refreshToken: string, request: NarrowingRequest): Promise<IssuedToken>;
-  /** Ends the session of a refresh token. Returns whose tokens it gave; undefined when there was no session. */
-  revoke(refreshToken: string): Promise<Pick<IssuedToken, "subject" | "holder"> | undefined>;
-}
-
-/** What {@link createTokenExchange} needs. */
+/** What {@link TokenExchange} needs. */
 interface TokenExchangeOptions {
   readonly database: Database;
   readonly issuer: Issuer;
@@ -108,30 +98,84 @@ interface TokenExchangeOptions {
 const lifeSeconds = 3600;
 const maxScopes = 100;
 
-/** The exchange of an installation. */
-export function createTokenExchange(options: TokenExchangeOptions): TokenExchange {
-  const { database, issuer, authenticator, now } = options;
-  const audiences = new Set([...defaultAudiences(issuer.url), ...defaultAudiences(options.baseUrl)]);
+/** Exchanges, refreshes and revokes tokens. */
+export class TokenExchange {
+  readonly #options: TokenExchangeOptions;
+  readonly #audiences: ReadonlySet<string>;
 
-  async function callerWith(token: string, request: ExchangeRequest): Promise<Caller> {
+  constructor(options: TokenExchangeOptions) {
+    this.#options = options;
+    this.#audiences = new Set([...defaultAudiences(options.issuer.url), ...defaultAudiences(options.baseUrl)]);
+  }
+
+  /** Errors: UNAUTHENTICATED, PERMISSION_DENIED, INVALID_ARGUMENT; FAILED_PRECONDITION if a provider must be named. */
+  async exchange(token: string, request: ExchangeRequest): Promise<IssuedToken> {
+    const { database, issuer, now } = this.#options;
+    const caller = await this.#callerWith(token, request);
+    request.onCaller?.(caller);
+    const narrowing = this.#narrowed(caller.narrowing ?? {}, request);
+    const isOurs = caller.issuer === issuer.url;
+    const { subject, claims, principal } = spokenFor(caller, request, isOurs);
+    const issued = await this.#mint(subject, claims, narrowing, isOurs ? caller.expireTimeMs : undefined);
+    if (caller.principal !== undefined && principal === undefined) this.#options.onUse(subject);
+    const holder = caller.key;
+    if (isOurs) return { ...issued, holder, refreshToken: undefined };
+    const { groups, groups_exp: groupsExp, ...lasting } = claims; // groups end with the token given
+    const facts = { subject, principal, claims: { ...lasting, ...narrowingClaims(narrowing) } };
+    return { ...issued, holder, refreshToken: await beginSession(database, facts, now()) };
+  }
+
+  /** A new token of the session, and the refresh token that continues it. Errors: UNAUTHENTICATED, INVALID_ARGUMENT. */
+  async refresh(refreshToken: string, request: NarrowingRequest): Promise<IssuedToken> {
+    const { database, now } = this.#options;
+    const found = await findSession(database.read, refreshToken, now());
+    if (found === undefined) throw notRefreshable();
+    const { subject, claims } = found.facts;
+    const narrowing = this.#narrowed(narrowingOf(claims) ?? {}, request);
+    const issued = await this.#mint(subject, claims as UpstreamClaims, narrowing);
+    const isAccepted = await this.#accepts(issued.token);
+    const next = await database.transact(async (session) => {
+      if (isAccepted) return continueSession(session, refreshToken, now());
+      await endSession(session, refreshToken);
+      return undefined;
+    });
+    if (next === undefined) throw notRefreshable();
+    return { ...issued, holder: parentOf(found.uid), refreshToken: next };
+  }
+
+  /** Ends the session of a refresh token. Returns whose tokens it gave; undefined when there was no session. */
+  async revoke(refreshToken: string): Promise<Pick<IssuedToken, "subject" | "holder"> | undefined> {
+    const { database, now } = this.#options;
+    // Anyone may call this, so a token without a session must not cost a transaction.
+    const found = await findSession(database.read, refreshToken, now());
+    if (found === undefined) return undefined;
+    const subject = await database.transact((session) => endSession(session, refreshToken));
+    return subject === undefined ? undefined : { subject, holder: parentOf(found.uid) };
+  }
+
+  async #callerWith(token: string, request: ExchangeRequest): Promise<Caller> {
     const { identity, identityProvider, scopes } = request;
     const place = organisationOf(identity !== undefined && parentOf(identity) !== "" ? [identity] : scopes);
     try {
-      return await authenticator.authenticate(`Bearer ${token}`, { exchange: { provider: identityProvider }, place });
+      return await this.#options.authenticator.authenticate(`Bearer ${token}`, {
+        exchange: { provider: identityProvider },
+        place,
+      });
     } catch (error) {
       if (!isRefusal(error)) throw error;
       if (error.cause instanceof SignInAmbiguous && identity === undefined)
         throw Object.assign(providerNeeded(), { cause: error.cause });
       const isNamed = identity !== undefined || identityProvider !== undefined;
-      if (isNamed && isReadableToken(token, now())) throw Object.assign(notAssumable(), { cause: error.cause });
+      if (isNamed && isReadableToken(token, this.#options.now()))
+        throw Object.assign(notAssumable(), { cause: error.cause });
       throw error;
     }
   }
 
   /** Whether a platform token is valid: its identity exists, and so does the provider that the caller came through. */
-  async function accepts(token: string): Promise<boolean> {
+  async #accepts(token: string): Promise<boolean> {
     try {
-      await authenticator.authenticate(`Bearer ${token}`);
+      await this.#options.authenticator.authenticate(`Bearer ${token}`);
       return true;
     } catch (error) {
       if (isRefusal(error)) return false;
@@ -140,8 +184,8 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
   }
 
   /** Errors: INVALID_ARGUMENT, also when the result would allow nothing. */
-  function narrowed(given: Narrowing, request: NarrowingRequest): Narrowing {
-    const violations = violationsOf(request, audiences);
+  #narrowed(given: Narrowing, request: NarrowingRequest): Narrowing {
+    const violations = violationsOf(request, this.#audiences);
     if (violations.length > 0) throw invalid(violations);
     const wanted = new Set(request.capabilities.map((name) => capabilitiesByName.get(name)));
     const narrowing = narrower(given, {
@@ -155,12 +199,13 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
     return narrowing;
   }
 
-  async function mint(
+  async #mint(
     subject: string,
     claims: UpstreamClaims,
     narrowing: Narrowing,
     latestMs = Number.POSITIVE_INFINITY,
   ): Promise<Omit<IssuedToken, "refreshToken" | "holder">> {
+    const { issuer, now } = this.#options;
     const issuedAt = Math.floor(now() / 1000);
     const ttlSeconds = Math.min(lifeSeconds, Math.floor(latestMs / 1000) - issuedAt);
     try {
@@ -177,47 +222,6 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
       );
     }
   }
-
-  return {
-    async exchange(token, request) {
-      const caller = await callerWith(token, request);
-      request.onCaller?.(caller);
-      const narrowing = narrowed(caller.narrowing ?? {}, request);
-      const isOurs = caller.issuer === issuer.url;
-      const { subject, claims, principal } = spokenFor(caller, request, isOurs);
-      const issued = await mint(subject, claims, narrowing, isOurs ? caller.expireTimeMs : undefined);
-      if (caller.principal !== undefined && principal === undefined) options.onUse(subject);
-      const holder = caller.key;
-      if (isOurs) return { ...issued, holder, refreshToken: undefined };
-      const { groups, groups_exp: groupsExp, ...lasting } = claims; // groups end with the token given
-      const facts = { subject, principal, claims: { ...lasting, ...narrowingClaims(narrowing) } };
-      return { ...issued, holder, refreshToken: await beginSession(database, facts, now()) };
-    },
-
-    async refresh(refreshToken, request) {
-      const found = await findSession(database.read, refreshToken, now());
-      if (found === undefined) throw notRefreshable();
-      const { subject, claims } = found.facts;
-      const narrowing = narrowed(narrowingOf(claims) ?? {}, request);
-      const issued = await mint(subject, claims as UpstreamClaims, narrowing);
-      const isAccepted = await accepts(issued.token);
-      const next = await database.transact(async (session) => {
-        if (isAccepted) return continueSession(session, refreshToken, now());
-        await endSession(session, refreshToken);
-        return undefined;
-      });
-      if (next === undefined) throw notRefreshable();
-      return { ...issued, holder: parentOf(found.uid), refreshToken: next };
-    },
-
-    async revoke(refreshToken) {
-      // Anyone may call this, so a token without a session must not cost a transaction.
-      const found = await findSession(database.read, refreshToken, now());
-      if (found === undefined) return undefined;
-      const subject = await database.transact((session) => endSession(session, refreshToken));
-      return subject === undefined ? undefined : { subject, holder: parentOf(found.uid) };
-    },
-  };
 }
 
 function isRefusal(error: unknown): error is ConnectError {

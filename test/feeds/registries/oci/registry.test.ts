@@ -1,9 +1,14 @@
 import { describe, expect, it, test } from "vitest";
-import { openRegistry, RegistryFailure, type RegistryOptions, RegistryRefusal } from "../../../../src/feeds/index.ts";
+import {
+  ContainerRegistry,
+  RegistryFailure,
+  type RegistryOptions,
+  RegistryRefusal,
+} from "../../../../src/feeds/index.ts";
 import { digestOf, type FakeRegistry, fakeRegistry, json, manifestFor, putManifest, types } from "./fake-registry.ts";
 
 function open(registry: FakeRegistry, options: RegistryOptions = {}) {
-  return openRegistry(registry.url, { wait: async () => {}, ...options });
+  return new ContainerRegistry(registry.url, { wait: async () => {}, ...options });
 }
 
 async function all(pages: AsyncIterable<readonly string[]> | undefined): Promise<string[]> {
@@ -447,7 +452,7 @@ describe("a temporary failure", () => {
       response.writeHead(status, status === 429 ? { "retry-after": "7" } : {});
       response.end(JSON.stringify({ tags: ["a"] }));
     });
-    const reader = openRegistry(registry.url, { wait: async (ms) => void waits.push(ms) });
+    const reader = new ContainerRegistry(registry.url, { wait: async (ms) => void waits.push(ms) });
     expect(await all(await reader.tags("r"))).toEqual(["a"]);
     expect(waits).toHaveLength(2);
     expect(waits[0]).toBe(7000);
@@ -459,7 +464,9 @@ describe("a temporary failure", () => {
     const registry = await fakeRegistry();
     const waits: number[] = [];
     registry.routes.set("/v2/r/tags/list", json({}, { "retry-after": "86400" }, 429));
-    const failure = await failureOf(openRegistry(registry.url, { wait: async (ms) => void waits.push(ms) }).tags("r"));
+    const failure = await failureOf(
+      new ContainerRegistry(registry.url, { wait: async (ms) => void waits.push(ms) }).tags("r"),
+    );
     expect(failure).toBeInstanceOf(RegistryFailure);
     expect(waits).toEqual([60_000, 60_000, 60_000, 60_000]);
     expect(registry.asked).toHaveLength(5);
@@ -470,7 +477,7 @@ describe("a temporary failure", () => {
     registry.routes.set("/v2/r/tags/list", (_, response) => response.destroy());
     expect(await failureOf(open(registry, { maxAttempts: 2 }).tags("r"))).toBeInstanceOf(RegistryFailure);
     expect(registry.asked).toHaveLength(2);
-    const nowhere = openRegistry("http://127.0.0.1:1", { wait: async () => {} });
+    const nowhere = new ContainerRegistry("http://127.0.0.1:1", { wait: async () => {} });
     expect(await failureOf(nowhere.resolveDigest("r", "v1"))).toBeInstanceOf(RegistryFailure);
   });
 });
@@ -478,7 +485,7 @@ describe("a temporary failure", () => {
 test.each(["ftp://host", "registry", "https://user:pass@host", "https://host/?a=b"])(
   "%s is not a valid address",
   (address) => {
-    expect(() => openRegistry(address)).toThrow(RegistryRefusal);
+    expect(() => new ContainerRegistry(address)).toThrow(RegistryRefusal);
   },
 );
 
