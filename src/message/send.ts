@@ -50,7 +50,9 @@ export function send(response: HttpResponse, answer: Answer): Awaitable<void> {
   answer.deadline?.check();
   const isUnmodified = httpStatus === 304;
   const isCodable = isUnmodified || (length > 0 && answer.isRaw !== true);
-  const vary = joinVary(response.getHeader("vary"), headers.vary, isCodable ? "Accept-Encoding" : undefined);
+  const coded = isCodable ? "Accept-Encoding" : undefined;
+  const set = response.getHeader("vary");
+  const vary = set === undefined && headers.vary === undefined ? coded : joinVary(set, headers.vary, coded);
   if (vary !== undefined) headers.vary = vary;
   if (!isCodable || isUnmodified)
     return end(response, httpStatus, headers, body, isUnmodified || httpStatus === 204 ? undefined : length);

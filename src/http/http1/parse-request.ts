@@ -6,6 +6,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { BufferedRequest } from "../../message/index.ts";
+import { emptyBuffer } from "../http2/frames.ts";
 import { isAuthority } from "../request-fields.ts";
 
 /** A simple request. */
@@ -79,7 +80,7 @@ export function createSimpleRequestReader(maxBytes: number): SimpleRequestReader
         httpVersionMajor: 1,
         headers: { ...last.headers },
         complete: true,
-        bufferedBody: bytes.subarray(headLength, length),
+        bufferedBody: length === headLength ? emptyBuffer : bytes.subarray(headLength, length),
         length,
         isLast: last.isLast,
       };
