@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { hasBrowser, startBrowser } from "../chromium.ts";
+import { closePages, hasBrowser, sharedBrowser } from "../chromium.ts";
 import type { Platform } from "../platform.ts";
 
 export { hasBrowser };
@@ -31,13 +31,13 @@ export interface OpenedPage {
   readonly complaints: readonly string[];
 }
 
-/** Starts a browser for the tests of a suite. `platform`: where the console is, and who signs in. */
+/** A browser for the tests of a suite. `platform`: where the console is, and who signs in. */
 export function consoleBrowser(platform: () => Pick<Platform, "baseUrl" | "admin">) {
   let browser: Browser;
   beforeAll(async () => {
-    if (hasBrowser) browser = await startBrowser();
+    if (hasBrowser) browser = await sharedBrowser();
   });
-  afterAll(() => browser?.close());
+  afterAll(closePages);
 
   /** Opens a path below `/console`, where nobody is signed in. */
   async function openSignedOut(path: string, options: BrowserContextOptions = {}): Promise<OpenedPage> {
