@@ -89,8 +89,9 @@ export async function settled(page: Page): Promise<void> {
 /** Serious findings of axe. Transitions have ended, so that colours are final. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate("Promise.allSettled(document.getAnimations().map(({ finished }) => finished))");
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(`${axe};undefined`);
   const findings = (await page.evaluate(
-    `${axe};axe.run().then(({ violations }) => violations.flatMap(({ id, impact, nodes }) => nodes.map(({ html }) => id + " " + impact + " " + html)))`,
+    `axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations.flatMap(({ id, impact, nodes }) => nodes.map(({ html }) => id + " " + impact + " " + html)))`,
   )) as string[];
   return findings.filter((finding) => /^\S+ (serious|critical)/.test(finding));
 }
