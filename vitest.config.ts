@@ -42,6 +42,7 @@ const project = (name: string, include: string, more: More = {}) => ({
     include: [include],
     environment: "node",
     isolate: false,
+    experimental: { viteModuleRunner: false, nodeLoader: false }, // Node loads them, as it loads the program
     ...patience,
     ...more,
     env: { ...env, ...more.env },
@@ -57,7 +58,7 @@ const globalSetup = ["test/databases/postgres.ts", "test/databases/migrated.ts"]
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
-    maxWorkers: 3, // of two cores too: many tests wait for processes, sockets and timers
+    maxWorkers: 4, // of two cores too: many tests wait for processes, sockets and timers
     reporters: ["default", ["json", { outputFile: "node_modules/.cache/test-report.json" }]],
     projects: [
       project("unit", "test/**/*.test.ts", {

@@ -2,12 +2,13 @@
  * Capabilities, from the annotations of the enum. Each has two spellings: `groups.list` in tokens and
  * `CAP_IAM_GROUPS_LIST` in roles. Both are accepted wherever one is read.
  */
-import { type DescEnum, getOption } from "@bufbuild/protobuf";
+import type { DescEnum } from "@bufbuild/protobuf";
 import {
   Capability,
   CapabilitySchema,
   capability as capabilityOption,
 } from "../../gen/platform/capabilities/capabilities_pb.ts";
+import { getOption } from "../annotations.ts";
 
 /** A capability: its two spellings, and whether only holders of `internal` may have it in a role. */
 interface CapabilityInfo {

@@ -1,13 +1,13 @@
 /** The annotations of methods. Incomplete annotations are an error. */
 import type { DescField, DescMethod, DescService, Message } from "@bufbuild/protobuf";
-import { getOption, hasOption } from "@bufbuild/protobuf";
+import { hasOption } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { resource_reference } from "../../gen/google/api/resource_pb.ts";
 import { Event_Audience, events, iam, iam_scope } from "../../gen/platform/annotations/annotations_pb.ts";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
+import { getOption, type StandardMethod, standardMethodOf } from "../annotations.ts";
 import { localOf } from "../codec/index.ts";
-import { type StandardMethod, standardMethodOf } from "../standard-method.ts";
 import { IncompleteError } from "./incomplete-error.ts";
 import { readResource } from "./resources.ts";
 

@@ -1,8 +1,9 @@
 /** The annotations of resources and their fields. */
-import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, hasOption } from "@bufbuild/protobuf";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
 import { resource } from "../../gen/google/api/resource_pb.ts";
 import { type ResourceEvents, resource_events } from "../../gen/platform/annotations/annotations_pb.ts";
+import { getOption } from "../annotations.ts";
 
 /** The names of a resource and the behavior of its fields. */
 export interface ResourceContract {

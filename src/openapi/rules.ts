@@ -1,5 +1,5 @@
 /** Value rules of fields (`buf.validate`) as keywords of JSON Schema, and as text where there is no keyword. */
-import { type DescField, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, hasOption, ScalarType } from "@bufbuild/protobuf";
 import {
   type FieldRules,
   field as fieldOption,
@@ -7,6 +7,7 @@ import {
   type MapRules,
   type RepeatedRules,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { getOption } from "../annotations.ts";
 import type { Json, Schema } from "./document.ts";
 
 /** What the rules of a value say. */

@@ -1,16 +1,8 @@
 /** Messages and enums as schemas of ProtoJSON (https://protobuf.dev/programming-guides/json). */
-import {
-  type AnyDesc,
-  type DescEnum,
-  type DescField,
-  type DescFile,
-  type DescMessage,
-  type DescOneof,
-  getOption,
-  type ScalarType,
-} from "@bufbuild/protobuf";
+import type { AnyDesc, DescEnum, DescField, DescFile, DescMessage, DescOneof, ScalarType } from "@bufbuild/protobuf";
 import { oneof as oneofOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
+import { getOption } from "../annotations.ts";
 import { fieldName, hasPresence, type JsonFormat } from "../codec/index.ts";
 import { type Json, type Reference, refTo, type Schema } from "./document.ts";
 import { isRequiredByRules, noRules, rulesOf, type ValueRules } from "./rules.ts";

@@ -1,7 +1,7 @@
 /** Implements services by standard and custom handlers. */
 import type { DescService } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { standardMethodOf } from "../standard-method.ts";
+import { standardMethodOf } from "../annotations.ts";
 import type { Resource } from "./declaration.ts";
 import { linkDependents } from "./delete.ts";
 import { type Handlers, standardMethods } from "./standard-methods.ts";

@@ -1,9 +1,9 @@
 /** The table of the standard methods (AIP-131 to AIP-135, AIP-231), as Connect handlers of a declared resource. */
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
+import { type StandardMethod, standardMethodOf } from "../annotations.ts";
 import type { Awaitable } from "../awaitable.ts";
 import type { StoredMessage } from "../codec/index.ts";
-import { type StandardMethod, standardMethodOf } from "../standard-method.ts";
 import { standardCreate } from "./create.ts";
 import type { Resource } from "./declaration.ts";
 import { standardDelete } from "./delete.ts";

@@ -9,12 +9,12 @@ import {
   type DescMethodServerStreaming,
   type DescMethodUnary,
   type DescService,
-  getOption,
   hasOption,
   type JsonValue,
 } from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/google/api/http_pb.ts";
+import { getOption } from "../annotations.ts";
 import { type FieldPath, findField, formatFieldPath, leafField, otherMember, resolveFieldPath } from "./field-path.ts";
 import { selectRules } from "./http-rules.ts";
 import { parseTemplate, type Template, TemplateError, type Variable } from "./template.ts";

@@ -1,6 +1,7 @@
 /** Field paths (`repo.uid`): from names to descriptors, and from descriptors to the place in a message. */
-import { type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
+import { getOption } from "../annotations.ts";
 import { getField, hasCustomJson, type Local, localOf, newMessage, setField } from "../codec/index.ts";
 
 /** The fields along a path. All but the last are singular messages. */

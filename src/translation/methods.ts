@@ -9,7 +9,6 @@ import {
   type DescMessage,
   type DescMethod,
   type DescMethodUnary,
-  getOption,
   isFieldSet,
   type Message,
 } from "@bufbuild/protobuf";
@@ -20,6 +19,7 @@ import { http } from "../../gen/google/api/annotations_pb.ts";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { type UidpFilter, UidpFilterSchema } from "../../gen/platform/common/uidp_filter_pb.ts";
+import { getOption } from "../annotations.ts";
 import { knownCallerOf, scopesOf } from "../auth/index.ts";
 import { type Awaitable, chain, tryChain } from "../awaitable.ts";
 import { localOf, type MessageParts, type StoredMessage, wholeMessage, zeroMessage } from "../codec/index.ts";

@@ -5,7 +5,7 @@
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { events } from "../../gen/platform/annotations/annotations_pb.ts";
-import { standardMethodOf } from "../../src/standard-method.ts";
+import { standardMethodOf } from "../../src/annotations.ts";
 import { parentOf, rootOf } from "../../src/uid.ts";
 import { type Json, methods } from "./contract.ts";
 

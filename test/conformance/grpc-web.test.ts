@@ -5,10 +5,10 @@
 import { join } from "node:path";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { build } from "esbuild";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ListReposRequestSchema, ListReposResponseSchema } from "../../gen/platform/registry/v2/repos_pb.ts";
-import { hasBrowser, startBrowser } from "./chromium.ts";
+import { closePages, hasBrowser, sharedBrowser } from "./chromium.ts";
 import { freshUid, makeGroup, makeRepo } from "./fixtures.ts";
 import { onEveryServer } from "./platform.ts";
 
@@ -105,18 +105,16 @@ onEveryServer("gRPC-Web", (platform) => {
   });
 
   describe.runIf(hasBrowser)("from the official client", () => {
-    let browser: Browser;
     let page: Page;
 
     beforeAll(async () => {
       const stdin = { contents: program, resolveDir: folder };
       const { outputFiles } = await build({ stdin, bundle: true, write: false, format: "iife", globalName: "client" });
-      browser = await startBrowser();
-      page = await browser.newPage();
+      page = await (await sharedBrowser()).newPage();
       await page.goto(`${platform().baseUrl}/livez`);
       await page.evaluate(`${outputFiles[0]!.text}; globalThis.client = client`);
     });
-    afterAll(() => browser?.close());
+    afterAll(closePages);
 
     const getRepo = (uid: string, options: object): Promise<unknown> =>
       page.evaluate(`client.getRepo(${JSON.stringify(platform().baseUrl)}, ${JSON.stringify(platform().admin)},

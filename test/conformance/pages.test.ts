@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
-import { hasBrowser, startBrowser } from "./chromium.ts";
+import { closePages, hasBrowser, sharedBrowser } from "./chromium.ts";
 import { onOneServer } from "./platform.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -143,9 +143,9 @@ onOneServer(
 onOneServer("pages in a browser", (platform) => {
   let browser: Browser;
   beforeAll(async () => {
-    if (hasBrowser) browser = await startBrowser();
+    if (hasBrowser) browser = await sharedBrowser();
   });
-  afterAll(() => browser?.close());
+  afterAll(closePages);
 
   /** Opens a page, and collects what a browser complains about and what is asked of other servers. */
   async function open(

@@ -1,6 +1,7 @@
 /** The value rules that the reader of JSON keeps or names itself. */
-import { type DescField, getOption } from "@bufbuild/protobuf";
+import type { DescField } from "@bufbuild/protobuf";
 import { field as fieldOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { getOption } from "../../annotations.ts";
 import type { FieldLimits } from "../../codec/index.ts";
 
 /** The limits that the value rules of a field set. */

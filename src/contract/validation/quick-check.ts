@@ -2,7 +2,7 @@
  * Finds messages that keep their value rules in a sixth of the time that the library takes. It implements the rules
  * that most fields of the contract have. The library decides about a message with other rules, or that may break one.
  */
-import { type DescField, type DescMessage, getOption, isFieldSet, type Message, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, isFieldSet, type Message, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import {
   type EnumRules,
@@ -20,6 +20,7 @@ import {
   type StringRules,
   StringRulesSchema,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { getOption } from "../../annotations.ts";
 import { getField, type Local } from "../../codec/index.ts";
 
 /** Whether a value is certain to keep its rules. */

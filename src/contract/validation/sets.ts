@@ -1,13 +1,7 @@
 /** Repeated fields that are sets, marked with `(platform.annotations.is_set)`. */
-import {
-  type DescField,
-  type DescMessage,
-  getOption,
-  type Message,
-  type MessageShape,
-  toBinary,
-} from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { is_set } from "../../../gen/platform/annotations/annotations_pb.ts";
+import { getOption } from "../../annotations.ts";
 import { getField, type Local } from "../../codec/index.ts";
 
 /** Changes a message in place. */

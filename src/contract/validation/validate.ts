@@ -6,7 +6,7 @@
  * asks the library about each of these. A list or map with too many items is one violation, and its items are not
  * checked. So the cost of an invalid message does not grow with the number of its violations.
  */
-import { create, type DescField, type DescMessage, getOption, type Message, ScalarType } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator } from "@bufbuild/protovalidate";
 import {
@@ -14,6 +14,7 @@ import {
   field as fieldOption,
   oneof as oneofOption,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { getOption } from "../../annotations.ts";
 import { getField, type LocalMessage } from "../../codec/index.ts";
 import { counted, type FieldViolation, maxViolations } from "../../violations.ts";
 import { matches } from "./patterns.ts";

@@ -1,11 +1,12 @@
 /**
  * The wording of violations of value rules: the path that a caller can send, and what the rule requires of the value.
  */
-import { type DescField, getOption } from "@bufbuild/protobuf";
+import type { DescField } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import type { Violation } from "@bufbuild/protovalidate";
 import { field as fieldOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { getOption } from "../../annotations.ts";
 import { counted, listedValues, shorten } from "../../violations.ts";
 import { isOneLine, matchesAnyText } from "./patterns.ts";
 

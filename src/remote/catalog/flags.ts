@@ -3,13 +3,13 @@ import {
   type DescEnum,
   type DescField,
   type DescMessage,
-  getOption,
   type JsonObject,
   type JsonValue,
   ScalarType,
 } from "@bufbuild/protobuf";
 import { type Command, Option } from "commander";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.ts";
+import { getOption } from "../../annotations.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { commentOf } from "./comments.ts";

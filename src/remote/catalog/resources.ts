@@ -2,9 +2,9 @@
  * The resources of the contract and the methods of its services, by the names that people type. All of it comes from
  * the descriptors: a new resource needs nothing here.
  */
-import { type DescMessage, type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
+import { type DescMessage, type DescMethod, type DescService, hasOption } from "@bufbuild/protobuf";
 import { resource_reference, resource as resourceOption } from "../../../gen/google/api/resource_pb.ts";
-import { type StandardMethod, standardMethodOf } from "../../standard-method.ts";
+import { getOption, type StandardMethod, standardMethodOf } from "../../annotations.ts";
 
 /** A resource of the newest version of its domain. */
 export interface ResourceEntry {

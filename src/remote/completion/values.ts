@@ -1,6 +1,7 @@
 /** What the words of a command line may be: from the contract, and from the server. */
-import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
+import { getOption } from "../../annotations.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { commentOf } from "../catalog/comments.ts";
 import { contractCatalog, findResource, findType } from "../catalog/contract.ts";

@@ -1,11 +1,11 @@
 /**
  * What a server has of the contract, and over which protocols: found by calls without a token, which change nothing.
  */
-import { type DescMethodUnary, getOption, type JsonObject } from "@bufbuild/protobuf";
+import type { DescMethodUnary, JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { http } from "../../../gen/google/api/annotations_pb.ts";
+import { getOption, standardMethodOf } from "../../annotations.ts";
 import { CommandFailure } from "../../command/index.ts";
-import { standardMethodOf } from "../../standard-method.ts";
 import { type Caller, methodNamed, type Outcome, type Protocol, unaryMethods } from "./calls.ts";
 import type { Results } from "./results.ts";
 import { freshUid } from "./server/uids.ts";

@@ -1,6 +1,7 @@
 /** What holds for every method: authentication, unknown uids, limits of lists. */
-import { type DescMethod, type DescMethodUnary, getOption, type JsonObject } from "@bufbuild/protobuf";
+import type { DescMethod, DescMethodUnary, JsonObject } from "@bufbuild/protobuf";
 import { iam } from "../../../gen/platform/annotations/annotations_pb.ts";
+import { getOption } from "../../annotations.ts";
 import { contractCatalog } from "../catalog/contract.ts";
 import { resourceField } from "../documents/requests.ts";
 import { unaryMethods } from "./calls.ts";

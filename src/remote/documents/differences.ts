@@ -1,9 +1,10 @@
 /** How a resource differs from what a document says. */
 
 import { isDeepStrictEqual } from "node:util";
-import { type DescField, type DescMessage, getOption, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { FieldBehavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { is_set } from "../../../gen/platform/annotations/annotations_pb.ts";
+import { getOption } from "../../annotations.ts";
 import { hasBehavior } from "./spec.ts";
 import { isNested } from "./types.ts";
 

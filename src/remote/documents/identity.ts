@@ -1,7 +1,8 @@
 /** What distinguishes the resources of one parent. */
-import { type DescField, getOption } from "@bufbuild/protobuf";
+import type { DescField } from "@bufbuild/protobuf";
 import { FieldBehavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
+import { getOption } from "../../annotations.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { hasBehavior } from "./spec.ts";
 

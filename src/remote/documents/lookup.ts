@@ -1,5 +1,6 @@
 /** Uids of resources by their names and paths. */
-import { getOption } from "@bufbuild/protobuf";
+
+import { getOption } from "../../annotations.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { isUid } from "../../uid.ts";
 import { findResource, findType, parentKind } from "../catalog/contract.ts";

@@ -1,7 +1,7 @@
 /** Calls of the standard methods of a resource. */
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
+import type { StandardMethod } from "../../annotations.ts";
 import { CommandFailure } from "../../command/index.ts";
-import type { StandardMethod } from "../../standard-method.ts";
 import { kebab, type ResourceEntry } from "../catalog/resources.ts";
 import { callMethod } from "../session/call.ts";
 import type { Session } from "../session/session.ts";

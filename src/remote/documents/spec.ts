@@ -3,7 +3,6 @@ import {
   type DescField,
   type DescMessage,
   fromJson,
-  getOption,
   hasOption,
   type JsonObject,
   type JsonValue,
@@ -13,6 +12,7 @@ import type { Path } from "@bufbuild/protobuf/reflect";
 import { field as rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
+import { getOption } from "../../annotations.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { isUid } from "../../uid.ts";

@@ -1,8 +1,9 @@
 /** Prints messages of a server on standard output. */
 import { once } from "node:events";
-import { type DescField, type DescMessage, getOption, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { resource as resourceOption } from "../../../gen/google/api/resource_pb.ts";
+import { getOption } from "../../annotations.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { printable, printableJson } from "../../log-text.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";

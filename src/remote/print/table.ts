@@ -1,8 +1,9 @@
 /** Messages as a table: a line each, in columns that the descriptor and the first messages decide. */
-import { type DescField, type DescMessage, getOption, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
+import { getOption } from "../../annotations.ts";
 import { isUid } from "../../uid.ts";
 import { kebab } from "../catalog/resources.ts";
 import { cellOf, hasFields, messagesIn } from "./cells.ts";

@@ -1,7 +1,8 @@
 /** `platform export documents`: a group and everything below it, as documents in the order of dependence. */
-import { getOption, isFieldSet } from "@bufbuild/protobuf";
+import { isFieldSet } from "@bufbuild/protobuf";
 import { Command } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
+import { getOption } from "../../annotations.ts";
 import { contractCatalog, findResource, findType, parentKind } from "../catalog/contract.ts";
 import { hasNames, type ResourceEntry, uidType } from "../catalog/resources.ts";
 import { isSingleton } from "../documents/identity.ts";

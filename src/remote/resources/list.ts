@@ -4,13 +4,13 @@ import {
   type DescMessage,
   type DescMethod,
   fromJson,
-  getOption,
   type JsonObject,
   type JsonValue,
   type Message,
 } from "@bufbuild/protobuf";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
+import { getOption } from "../../annotations.ts";
 import { CommandFailure, ProgressLine, wholeNumber } from "../../command/index.ts";
 import { findResource } from "../catalog/contract.ts";
 import { addFieldFlags, collect, fieldsOf, fieldsOfPairs, requireFields } from "../catalog/flags.ts";

@@ -1,6 +1,7 @@
 /** The names of the resources that others refer to. */
-import { type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
+import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
+import { getOption } from "../../annotations.ts";
 import { PlatformError } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { findType } from "../catalog/contract.ts";

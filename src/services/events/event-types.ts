@@ -1,8 +1,8 @@
 /** The types of events, from the annotations of methods and resources. */
-import { create, type DescMessage, type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
+import { create, type DescMessage, type DescMethod, type DescService, hasOption } from "@bufbuild/protobuf";
 import { Event_Audience, events, resource_events } from "../../../gen/platform/annotations/annotations_pb.ts";
 import { type EventType, EventTypeSchema } from "../../../gen/platform/delivery/v1/deliveries_pb.ts";
-import { standardMethodOf } from "../../standard-method.ts";
+import { getOption, standardMethodOf } from "../../annotations.ts";
 
 /** The types of the events of services that are for customers, in the order of their names. */
 export function eventTypesOf(services: readonly DescService[]): EventType[] {

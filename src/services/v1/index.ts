@@ -2,8 +2,9 @@
  * The services of v1, carried out by those of v2 on the same data. A table for each resource says what differs; only
  * what has no counterpart in v2 has code of its own.
  */
-import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { http } from "../../../gen/google/api/annotations_pb.ts";
+import { getOption } from "../../annotations.ts";
 import type { MountedService } from "../../resource/index.ts";
 import { type Handler, Translator, translateMethods } from "../../translation/index.ts";
 import { accountAssociationsOfV1 } from "./account-associations.ts";

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { ruledLimits } from "../../../src/contract/index.ts";
+import { importAnew } from "../../import-anew.ts";
 import { desc, registry } from "../../rest/fixture.ts";
 import { damaged } from "../damage.ts";
 import { contractTypes, ruleTypes } from "../message-types.ts";
@@ -10,6 +11,8 @@ import { Random } from "../random.ts";
 import { randomMessage } from "../random-message.ts";
 
 type Codec = typeof import("../../../src/codec/index.ts");
+
+const codecModule = import.meta.resolve("../../../src/codec/index.ts");
 
 const runs = 6000;
 const maxFields = 20;
@@ -26,15 +29,13 @@ beforeAll(async () => {
     return native(...parameters);
   });
   generated = await import("../../../src/codec/index.ts");
-  vi.resetModules();
-  plain = await import("../../../src/codec/index.ts");
+  plain = await importAnew(codecModule);
   plain.useGeneratedCode(false);
   const limits = generated.limitSource();
   for (const codec of [generated, plain]) codec.useFieldLimits(ruledLimits);
   return () => {
     generated.useFieldLimits(limits);
     vi.unstubAllGlobals();
-    vi.resetModules(); // the next file shall not get modules with generated code switched off
   };
 });
 
@@ -187,8 +188,7 @@ describe("stored messages", () => {
 });
 
 test.each([true, false])("generated code switched on: %s", async (on) => {
-  vi.resetModules();
-  const codec: Codec = await import("../../../src/codec/index.ts");
+  const codec = await importAnew<Codec>(codecModule);
   codec.useGeneratedCode(on);
   hasGenerated = false;
   const type = contractTypes[0]!;

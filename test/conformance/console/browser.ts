@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { hasBrowser, startBrowser } from "../chromium.ts";
+import { closePages, hasBrowser, sharedBrowser } from "../chromium.ts";
 import type { Platform } from "../platform.ts";
 
 export { hasBrowser };
@@ -31,13 +31,13 @@ export interface OpenedPage {
   readonly complaints: readonly string[];
 }
 
-/** Starts a browser for the tests of a suite. `platform`: where the console is, and who signs in. */
+/** A browser for the tests of a suite. `platform`: where the console is, and who signs in. */
 export function consoleBrowser(platform: () => Pick<Platform, "baseUrl" | "admin">) {
   let browser: Browser;
   beforeAll(async () => {
-    if (hasBrowser) browser = await startBrowser();
+    if (hasBrowser) browser = await sharedBrowser();
   });
-  afterAll(() => browser?.close());
+  afterAll(closePages);
 
   /** Opens a path below `/console`, where nobody is signed in. */
   async function openSignedOut(path: string, options: BrowserContextOptions = {}): Promise<OpenedPage> {
@@ -89,8 +89,9 @@ export async function settled(page: Page): Promise<void> {
 /** Serious findings of axe. Transitions have ended, so that colours are final. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate("Promise.allSettled(document.getAnimations().map(({ finished }) => finished))");
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(`${axe};undefined`);
   const findings = (await page.evaluate(
-    `${axe};axe.run().then(({ violations }) => violations.flatMap(({ id, impact, nodes }) => nodes.map(({ html }) => id + " " + impact + " " + html)))`,
+    `axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations.flatMap(({ id, impact, nodes }) => nodes.map(({ html }) => id + " " + impact + " " + html)))`,
   )) as string[];
   return findings.filter((finding) => /^\S+ (serious|critical)/.test(finding));
 }

@@ -1,6 +1,7 @@
 /** Requests over REST, as the HTTP rules of methods say. */
-import { type DescMethod, getOption, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import type { DescMethod, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { http } from "../../../../gen/google/api/annotations_pb.ts";
+import { getOption } from "../../../annotations.ts";
 
 /** A request over REST. */
 export interface RestRequest {

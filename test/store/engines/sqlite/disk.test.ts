@@ -1,33 +1,35 @@
 /** A commit to SQLite is neither acknowledged nor read before it is on disk. Nothing else waits for the disk. */
-import { fdatasync, fstatSync, statSync } from "node:fs";
+import fs, { fstatSync, statSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import type { Database, openDatabase as OpenDatabase } from "../../../../src/store/index.ts";
+import type { Database } from "../../../../src/store/index.ts";
+import { importAnew } from "../../../import-anew.ts";
 
+type Store = typeof import("../../../../src/store/index.ts");
+
+const { fdatasync } = fs;
 const flush = vi.fn(fdatasync);
 
-let openDatabase: typeof OpenDatabase;
+let openDatabase: Store["openDatabase"];
 let folder: string;
 let path: string;
 let database: Database;
 
-// Test files share their modules: the store is loaded anew for this one, and again for the next.
+// Test files share their modules: this one has a store of its own, which takes the function when it opens a file.
 beforeAll(async () => {
-  vi.resetModules();
-  vi.doMock(import("node:fs"), async (original) => ({
-    ...(await original()),
-    fdatasync: flush as unknown as typeof fdatasync,
-  }));
-  ({ openDatabase } = await import("../../../../src/store/index.ts"));
+  Object.assign(fs, { fdatasync: flush });
+  syncBuiltinESMExports();
+  ({ openDatabase } = await importAnew<Store>(import.meta.resolve("../../../../src/store/index.ts")));
 });
 
 afterAll(() => {
-  vi.doUnmock("node:fs");
-  vi.resetModules();
+  Object.assign(fs, { fdatasync });
+  syncBuiltinESMExports();
 });
 
 beforeEach(async () => {
