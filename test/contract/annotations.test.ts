@@ -4,7 +4,7 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
 import { default_host, method_signature } from "../../gen/google/api/client_pb.ts";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
-import { standardMethodOf } from "../../src/standard-method.ts";
+import { standardMethodOf } from "../../src/annotations.ts";
 import { expectNoFaults } from "../faults.ts";
 import { generatedServices, isOfV1, messagesIn, protoFile } from "./generated.ts";
 

@@ -9,8 +9,8 @@ import {
 import { expect, test } from "vitest";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
 import { resource, resource_reference } from "../../gen/google/api/resource_pb.ts";
+import { standardMethodOf } from "../../src/annotations.ts";
 import { violationsOf } from "../../src/contract/index.ts";
-import { standardMethodOf } from "../../src/standard-method.ts";
 import { expectNoFaults } from "../faults.ts";
 import { generatedServices, isOfV1, messagesIn, protoFile } from "./generated.ts";
 
