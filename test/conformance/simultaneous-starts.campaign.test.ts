@@ -1,7 +1,8 @@
 /** Servers that start at the same time on an empty database: one makes the tables and the installation for all. */
 import { expect, test } from "vitest";
 import { campaign } from "../campaign.ts";
-import { runPlatform, startPlatformForTest } from "../cli/platform-process.ts";
+import { startPlatformForTest } from "../cli/platform-process.ts";
+import { runHere } from "../cli/run-here.ts";
 import { onEveryEmptyDatabase } from "../databases/databases.ts";
 
 const servers = 4;
@@ -12,7 +13,7 @@ onEveryEmptyDatabase("four servers at once", (database) => {
     const on = ["--database", database().url];
     const serve = [...on, "--listen", "127.0.0.1:0", "--base-url", "http://127.0.0.1"];
     const running = await Promise.all(Array.from({ length: servers }, () => startPlatformForTest(serve)));
-    const token = (await runPlatform(["token", ...on])).stdout.trim();
+    const token = (await runHere(["token", ...on])).stdout.trim();
     const groups = await Promise.all(
       running.map(async ({ baseUrl }) => {
         const answer = await fetch(`${baseUrl}/iam/v2/groups`, { headers: { authorization: `Bearer ${token}` } });
@@ -21,6 +22,7 @@ onEveryEmptyDatabase("four servers at once", (database) => {
     );
     expect(JSON.parse(groups[0]!).groups).toHaveLength(1);
     expect(new Set(groups).size).toBe(1);
-    for (const server of running) expect(await server.end("SIGTERM")).toBe(0);
+    const ended = await Promise.all(running.map((server) => server.end("SIGTERM")));
+    expect(ended).toEqual(running.map(() => 0));
   });
 });

@@ -1,6 +1,7 @@
 /** The official runner, https://github.com/connectrpc/conformance: a program in Go. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
+import { bundled } from "../bundled.ts";
 import { campaign } from "../campaign.ts";
 import { goProgram } from "../go-program.ts";
 
@@ -29,7 +30,12 @@ export function runConformance(runner: string, mode: string, more: readonly stri
     ...["--known-flaky", `@${join(folder, "known-flaky.txt")}`],
     ...["--parallel", "16", "--max-servers", "2", ...more], // it waits for a server no longer than some seconds
   ];
-  const server = [process.execPath, join(folder, "server.ts"), mode];
+  const entry = bundled(
+    "conformance-server",
+    "test/connect-conformance/rolldown.config.js",
+    "test/connect-conformance/server.ts",
+  );
+  const server = [process.execPath, entry, mode];
   return new Promise((resolve) => {
     execFile(runner, [...flags, "--", ...server], { maxBuffer: 2 ** 26 }, (error, stdout, stderr) =>
       resolve({ hasPassed: error === null, printed: stdout + stderr }),
