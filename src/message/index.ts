@@ -8,6 +8,7 @@
  */
 export { type BodyKind, type BodyWatch, checkBodyHeaders, formatLimit, readBody, watchPiece } from "./body.ts";
 export { Deadline, readDeadline } from "./deadline.ts";
+export { hasCurrent } from "./entity-tags.ts";
 export {
   type Arrival,
   type BufferedRequest,

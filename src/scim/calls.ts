@@ -1,5 +1,5 @@
 /** The calls that are about resources (RFC 7644, section 3). */
-import type { Answer } from "../message/index.ts";
+import { type Answer, hasCurrent } from "../message/index.ts";
 import type { Directory } from "./directory.ts";
 import { listSchema } from "./discovery.ts";
 import { jsonAnswer } from "./errors.ts";
@@ -22,8 +22,10 @@ export async function get(type: ResourceType, request: ScimRequest): Promise<Ans
   const projection = readProjection(request.parameters, type);
   const { resource, version } = await request.directory().read(type, request.id, projection);
   const headers = { etag: version };
-  const isKnown = request.header("if-none-match")?.includes(version) === true;
-  return isKnown ? { httpStatus: 304, headers, body: "" } : jsonAnswer(200, resource, headers);
+  const known = request.header("if-none-match");
+  return known !== undefined && hasCurrent(known, version)
+    ? { httpStatus: 304, headers, body: "" }
+    : jsonAnswer(200, resource, headers);
 }
 
 export async function create(type: ResourceType, request: ScimRequest): Promise<Answer> {

@@ -275,6 +275,20 @@ onEveryServer(
       expect((await call(user.meta.version, "DELETE")).status).toBe(204);
     });
 
+    test("a read whose client has the current version is answered without a body", async () => {
+      const user = await made("/Users", jane);
+      const statusOf = async (tags: string) => {
+        const headers = { authorization: `Bearer ${secret}`, "if-none-match": tags };
+        const answer = await fetch(user.meta.location, { headers });
+        expect(answer.headers.get("etag")).toBe(user.meta.version);
+        expect((await answer.text()) === "", tags).toBe(answer.status === 304);
+        return answer.status;
+      };
+      for (const tags of [user.meta.version, "*", user.meta.version.slice(2), `W/"0", ${user.meta.version}`])
+        expect(await statusOf(tags), tags).toBe(304);
+      for (const tags of ['W/"0"', '"*"']) expect(await statusOf(tags), tags).toBe(200);
+    });
+
     test("what is supported is described", async () => {
       expect((await scim("GET /ServiceProviderConfig")).body).toMatchObject({
         patch: { supported: true },

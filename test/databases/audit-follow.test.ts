@@ -6,6 +6,18 @@ import { followAudit } from "../../src/cli/audit/follow.ts";
 import { type Database, type ReadSession, UnavailableError } from "../../src/store/index.ts";
 import { onEveryDatabase, onPostgres } from "./databases.ts";
 
+/** Reads of a database that can be away. */
+function interrupted(read: ReadSession) {
+  const state = { isOut: false };
+  const session: ReadSession = Object.assign(Object.create(read), {
+    scan: async (...args: Parameters<ReadSession["scan"]>) => {
+      if (state.isOut) throw new UnavailableError("away", undefined);
+      return read.scan(...args);
+    },
+  });
+  return { session, state };
+}
+
 /** Follows in the background. */
 function follower(session: ReadSession) {
   const stop = new AbortController();
@@ -50,27 +62,39 @@ onEveryDatabase("following the audit log", (database) => {
 
   test("goes on after an outage with what was written meanwhile, and with what was kept until its end", async () => {
     const db = await database().open();
-    let isOut = false;
-    const session: ReadSession = Object.assign(Object.create(db.read), {
-      scan: async (...args: Parameters<ReadSession["scan"]>) => {
-        if (isOut) throw new UnavailableError("away", undefined);
-        return db.read.scan(...args);
-      },
-    });
+    const { session, state } = interrupted(db.read);
     await write(db, "before");
     const following = follower(session);
     await expect.poll(() => following.requests).toEqual(["before"]);
-    isOut = true;
+    state.isOut = true;
     await expect.poll(() => following.messages).toHaveLength(1);
     await write(db, "kept", Date.now() - 300_000);
     await write(db, "during");
-    isOut = false;
+    state.isOut = false;
     await expect.poll(() => following.requests.toSorted()).toEqual(["before", "during", "kept"]);
     await following.stop();
     expect(following.messages).toEqual([
       "the database cannot be read, trying again: away",
       "the database can be read again",
     ]);
+  });
+
+  test("gives what a server has kept during a long outage, and writes after newer records", async () => {
+    const db = await database().open();
+    const { session, state } = interrupted(db.read);
+    await write(db, "before", Date.now() - 3_600_000);
+    const following = follower(session);
+    await expect.poll(() => following.requests).toEqual(["before"]);
+    state.isOut = true;
+    await expect.poll(() => following.messages).toHaveLength(1);
+    await write(db, "during");
+    state.isOut = false;
+    await expect.poll(() => following.messages).toHaveLength(2);
+    await write(db, "after");
+    await expect.poll(() => following.requests).toEqual(["before", "during", "after"]);
+    await write(db, "kept", Date.now() - 1_800_000);
+    await expect.poll(() => following.requests).toEqual(["before", "during", "after", "kept"]);
+    await following.stop();
   });
 });
 

@@ -86,6 +86,7 @@ it("says why a text is not a pattern", () => {
   expect(patternFault("a{1000}")).toBe("must compile to at most 256 instructions, it compiles to 1002");
   expect(patternFault("(a|b|c){999}")).toMatch("must not repeat so much");
   expect(patternFault("a".repeat(1025))).toBe("must have at most 1024 characters");
+  expect(patternFault("\\pL".repeat(8))).toBeUndefined();
   expect(patternFault("\\pL".repeat(9))).toBe("must have at most 8 Unicode classes");
   expect(patternFault("(?i)[a-é]")).toBe("must not ignore case in a range that goes beyond ASCII");
 });
