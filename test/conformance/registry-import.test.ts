@@ -62,12 +62,12 @@ if ("missing" in found) {
         for (const { architecture, variant, digest, size } of image.platforms) {
           const label = architecture === "arm" ? `${architecture}/${variant}` : architecture;
           const request = { repoUid: repo.uid, architecture: label };
-          for (const of of [image.digest, digest]) {
-            expect(await platform().read("GetSize", { ...request, digest: of })).toEqual({
+          for (const asked of [image.digest, digest]) {
+            expect(await platform().read("GetSize", { ...request, digest: asked })).toEqual({
               size: String(size),
               architecture: label,
             });
-            const { architectures } = await platform().read("GetArchitectures", { repoUid: repo.uid, digest: of });
+            const { architectures } = await platform().read("GetArchitectures", { repoUid: repo.uid, digest: asked });
             expect(architectures).toContain(label);
           }
           expect(await sizeInRegistry(registry.url, repo.name, digest)).toBe(size);
