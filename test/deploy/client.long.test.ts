@@ -6,7 +6,6 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
-import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import * as esbuild from "esbuild";
 import { publint } from "publint";
 import * as vite from "vite";
@@ -14,6 +13,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repository } from "../cli/platform-process.ts";
 import { startWithFolder } from "../remote/server.ts";
 import { installPackage, olderNode } from "./installed-package.ts";
+
+/** Vitest sets the condition `development`, with which this package offers sources that Node does not read. */
+const built = new URL("dist/index.js", import.meta.resolve("@arethetypeswrong/core/package.json"));
+const { checkPackage, createPackageFromTarballData }: typeof import("@arethetypeswrong/core") = await import(built.href);
 
 const { dependencies } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"));
 const peers = ["@connectrpc/connect", "@bufbuild/protobuf"].map((name) => `${name}@${dependencies[name]}`);
