@@ -33,8 +33,8 @@ interface More {
 }
 
 /**
- * A project is a folder of tests with one promise; see CONTRIBUTING.md. Its files share their modules, which are loaded and optimized once for each
- * worker: a test restores what it changes in them.
+ * A project is a folder of tests with one promise; see CONTRIBUTING.md. Its files share their modules, which are loaded
+ * and optimized once for each worker: a test restores what it changes in them.
  */
 const project = (name: string, include: string, more: More = {}) => ({
   test: {
