@@ -16,7 +16,9 @@ import { installPackage, olderNode } from "./installed-package.ts";
 
 /** Vitest sets the condition `development`, with which this package offers sources that Node does not read. */
 const built = new URL("dist/index.js", import.meta.resolve("@arethetypeswrong/core/package.json"));
-const { checkPackage, createPackageFromTarballData }: typeof import("@arethetypeswrong/core") = await import(built.href);
+const { checkPackage, createPackageFromTarballData }: typeof import("@arethetypeswrong/core") = await import(
+  built.href
+);
 
 const { dependencies } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"));
 const peers = ["@connectrpc/connect", "@bufbuild/protobuf"].map((name) => `${name}@${dependencies[name]}`);
