@@ -147,13 +147,23 @@ async function measureTurns(
   return [ours!, theirs!];
 }
 
-async function allocatedPerCall({ pid }: Server, run: () => Promise<Measured>): Promise<number> {
-  rmSync(allocationsFile, { force: true });
+async function allocatedPerCall(server: Server, run: () => Promise<Measured>): Promise<number> {
+  const { answers, text } = await recordedDuring(server, allocationsFile, run);
+  return Number(text) / answers;
+}
+
+/** What the recorder in a server writes to its file about a run, and how many answers the run had. */
+export async function recordedDuring(
+  { pid }: Server,
+  file: string,
+  run: () => Promise<Measured>,
+): Promise<{ readonly answers: number; readonly text: string }> {
+  rmSync(file, { force: true });
   process.kill(pid, "SIGUSR2");
   const { answers } = await run();
   process.kill(pid, "SIGUSR2");
-  while (!existsSync(allocationsFile)) await new Promise((resolve) => setTimeout(resolve, 5));
-  return Number(readFileSync(allocationsFile, "utf8")) / answers;
+  while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 5));
+  return { answers, text: readFileSync(file, "utf8") };
 }
 
 function print(row: RequestName, pairs: readonly (readonly [Cost, Cost])[]): void {

@@ -3,11 +3,10 @@
  * server under load. A sample counts for the step of the innermost function of this repository or its packages; where
  * there is none, for Node's own work.
  */
-import { existsSync, readFileSync, rmSync } from "node:fs";
 import type { Runtime } from "node:inspector";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { install, type Server, type Side, serve } from "./against.ts";
+import { install, recordedDuring, type Server, type Side, serve } from "./against.ts";
 import { checkOut } from "./commit.ts";
 import { writeSection } from "./docs.ts";
 import type { Job, Measured } from "./load.ts";
@@ -105,12 +104,8 @@ async function sample(
   run: () => Promise<Measured>,
   us: number,
 ): Promise<Costs> {
-  rmSync(file, { force: true });
-  process.kill(server.pid, "SIGUSR2");
-  const { answers } = await run();
-  process.kill(server.pid, "SIGUSR2");
-  while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 20));
-  const { time, memory } = JSON.parse(readFileSync(file, "utf8")) as Profiles;
+  const { answers, text } = await recordedDuring(server, file, run);
+  const { time, memory } = JSON.parse(text) as Profiles;
   const costs = new Map(allSteps.map((step) => [step, { us: 0, bytes: 0 }]));
   const nodes = new Map(time.nodes.map((node) => [node.id, node]));
   const stepOfNode = new Map<number, string>();
