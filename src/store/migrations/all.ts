@@ -14,6 +14,7 @@ import * as m0016 from "./0016-artifact-version-column.ts";
 import * as m0017 from "./0017-audit-places.ts";
 import * as m0018 from "./0018-delivery-settings.ts";
 import * as m0019 from "./0019-bounds.ts";
+import * as m0020 from "./0020-findings.ts";
 
 export const all: readonly Migration[] = [
   m0007,
@@ -29,6 +30,7 @@ export const all: readonly Migration[] = [
   m0017,
   m0018,
   m0019,
+  m0020,
 ]
   .flatMap((file): Migration[] => Object.values(file))
   .sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -1,0 +1,46 @@
+/**
+ * The rows that findings are computed of. What feeds say belongs to nobody; what images contain belongs to their repos.
+ */
+import type { TableSpec } from "../../store/index.ts";
+
+/**
+ * What each feed says about a vulnerability beside packages. `vulnerability` is the uid of the alias group, `identifiers`
+ * are the id of the record and its aliases.
+ */
+export const vulnerabilityRecords: TableSpec = {
+  name: "vulnerability_records",
+  columns: { feed: "text", vulnerability: "text", identifiers: "texts" },
+};
+
+/** What each record says about one package, by its package key. The parent is none; `vulnerability` as above. */
+export const affectedPackages: TableSpec = {
+  name: "affected_packages",
+  columns: { feed: "text", package_key: "text", vulnerability: "text" },
+};
+
+/** The EPSS of a CVE. The uid is derived from its id. */
+export const exploitScores: TableSpec = { name: "exploit_scores", columns: {} };
+
+/** The entry of a CVE in the catalog of known exploited vulnerabilities. The uid is derived from its id. */
+export const knownExploits: TableSpec = { name: "known_exploits", columns: {} };
+
+/** Each distinct component. `keys` are all keys by which facts find it, the own one first. */
+export const components: TableSpec = {
+  name: "components",
+  columns: { package_key: "text", name: "text", keys: "texts" },
+};
+
+/** What one affected package says about a component, which is the parent; a row only where it says something. */
+export const componentMatches: TableSpec = {
+  name: "component_matches",
+  columns: { vulnerability: "text", affected: "text" },
+};
+
+/**
+ * The components of an image, those of all platforms for an index. The uid is that of the image. `is_part` is 1 for the
+ * manifest of a platform in an index.
+ */
+export const imageComponents: TableSpec = {
+  name: "image_components",
+  columns: { digest: "text", components: "texts", is_part: "integer" },
+};

@@ -1,0 +1,51 @@
+/**
+ * Adds what findings are computed of: the vulnerabilities and affected packages of feeds, components, what is known about
+ * each of them, the components of images, and bills of materials as they were uploaded.
+ */
+import type { Migration } from "../migration.ts";
+import { resourceTable } from "../sql/resource-table.ts";
+
+export const findings: Migration = {
+  name: "0020-findings",
+  locks: "creates tables, locks nothing",
+  statements: (dialect) => [
+    ...resourceTable(dialect, "vulnerabilities", {
+      columns: {
+        id: "text",
+        identifiers: "texts",
+        related: "texts",
+        packages: "texts",
+        level: "integer",
+        score: "integer",
+        epss: "integer",
+        known_exploited: "integer",
+        publish_us: "integer",
+        modify_us: "integer",
+      },
+      unique: [["id"]],
+      indexes: [["level"], ["score"], ["epss"], ["known_exploited"], ["publish_us"], ["modify_us"]],
+    }),
+    ...resourceTable(dialect, "vulnerability_records", {
+      columns: { feed: "text", vulnerability: "text", identifiers: "texts" },
+      indexes: [["feed"], ["vulnerability"]],
+    }),
+    ...resourceTable(dialect, "affected_packages", {
+      columns: { feed: "text", package_key: "text", vulnerability: "text" },
+      indexes: [["feed"], ["package_key"], ["vulnerability"]],
+    }),
+    ...resourceTable(dialect, "exploit_scores", {}),
+    ...resourceTable(dialect, "known_exploits", {}),
+    ...resourceTable(dialect, "components", {
+      columns: { package_key: "text", name: "text", keys: "texts" },
+      indexes: [["package_key"]],
+    }),
+    ...resourceTable(dialect, "component_matches", {
+      columns: { vulnerability: "text", affected: "text" },
+      indexes: [["vulnerability"], ["affected"]],
+    }),
+    ...resourceTable(dialect, "image_components", {
+      columns: { digest: "text", components: "texts", is_part: "integer" },
+    }),
+    ...resourceTable(dialect, "sbom_documents", { columns: { digest: "text" }, indexes: [["parent", "digest"]] }),
+  ],
+};
