@@ -1,0 +1,53 @@
+/**
+ * The keys of packages: what says that two names mean the same package. A key is the package URL without version,
+ * qualifiers and subpath, in the letters that its ecosystem compares: `pkg:apk/wolfi/openssl`, `pkg:npm/%40scope/name`.
+ */
+import { normalName, packageUrlText, parsePackageUrl } from "../package-url.ts";
+import { canonicalDistribution } from "./distributions.ts";
+
+/** The parts of a package URL that name a package. */
+export interface PackageIdentity {
+  /** Type of the package URL: `apk`, `npm`. */
+  readonly type: string;
+  /** For apk, deb, rpm and alpm the distribution: `wolfi`. "" if there is none. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Types of packages of distributions. Their namespace is the distribution. */
+const distributionTypes = new Set(["alpm", "apk", "deb", "rpm"]);
+
+/** Types whose registries or hosts of code ignore case where the rules of package URLs keep it. */
+const caselessTypes = new Set(["golang", "nuget", "swift"]);
+
+/** Whether packages of a type belong to a distribution, are built from source packages and have releases. */
+export function isDistributionType(type: string): boolean {
+  return distributionTypes.has(type);
+}
+
+/** The key of a package. Names that an ecosystem regards as equal have the same. */
+export function packageKey({ type, namespace, name }: PackageIdentity): string {
+  const key = {
+    type,
+    namespace: isDistributionType(type) ? canonicalDistribution(namespace) : caseless(type, namespace),
+    name: keyName(type, name),
+  };
+  return packageUrlText({ ...key, version: "", qualifiers: new Map(), subpath: "" });
+}
+
+/** The key of the package that a package URL names, whatever its version; undefined if it is not a package URL. */
+export function packageKeyOfUrl(text: string): string | undefined {
+  const url = parsePackageUrl(text);
+  return url && packageKey(url);
+}
+
+/** The last part of a key as it is compared, before it is encoded. */
+function keyName(type: string, name: string): string {
+  // Normalized names of PEP 503: runs of the three separators are one hyphen.
+  if (type === "pypi") return name.toLowerCase().replace(/[-_.]+/g, "-");
+  return caseless(type, normalName(type, name));
+}
+
+function caseless(type: string, text: string): string {
+  return caselessTypes.has(type) ? text.toLowerCase() : text;
+}
