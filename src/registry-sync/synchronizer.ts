@@ -155,7 +155,7 @@ export class Synchronizer {
 
   /** Deletes the images of a digest that the registry no longer has. */
   async removeImages(repoUid: string, digest: string): Promise<void> {
-    await this.#operator.transact((_call, session) => removeImage(session, repoUid, digest));
+    await this.#operator.transact((_call, session) => removeImage(session, repoUid, digest, this.#now()));
   }
 
   /** Whether all of an image is stored. Earlier versions have not stored its attestations. */

@@ -99,7 +99,8 @@ export {
   saveImagePackages,
   saveImageSboms,
 } from "./registry/image-packages.ts";
-export { type Image, type ReadSbom, readImages, saveImage } from "./registry/images.ts";
+export { saveImage } from "./registry/image-components.ts";
+export { type Image, type ReadSbom, readImages } from "./registry/images.ts";
 export { type Product, saveProduct } from "./registry/products.ts";
 export { registryContents, type StoredTag } from "./registry/registry-contents.ts";
 export { packReport, saveReport } from "./registry/vuln-reports.ts";

@@ -1,4 +1,4 @@
-/** What records of feeds say about packages, as it is stored: one row for each record and package. */
+/** What records of feeds say about packages, as it is stored: one row for each record and package key. */
 import type { AffectedFact, StatusEvent } from "../../matching/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
 import { affectedPackages } from "./tables.ts";
@@ -17,25 +17,28 @@ export interface Affected {
    * distribution or another publisher of packages, `ecosystem` from a database about packages of others.
    */
   readonly kind: "vex-exact" | "vex" | "advisory" | "ecosystem";
-  readonly fact: AffectedFact;
-  /** What happened, of an advisory with events. Absent: the ranges and versions of the fact are what is affected. */
+  /** The package key, which all facts have. */
+  readonly key: string;
+  /** What is said of its versions; of an advisory with events, for which releases and kinds of packages. */
+  readonly facts: readonly AffectedFact[];
+  /** What happened, of an advisory with events. Absent: the ranges and versions of the facts are what is affected. */
   readonly events?: readonly StatusEvent[] | undefined;
   /** When the record was changed by its publisher, in milliseconds since 1970. */
   readonly modifyMs?: number | undefined;
+  /** Since when the record is known to say anything about the package, in milliseconds since 1970. */
+  readonly sinceMs: number;
 }
 
 /** The columns and the body of a row. */
-export function affectedContent({ feed, vulnerability, fact, ...rest }: Omit<Affected, "uid">) {
-  return {
-    columns: { feed, vulnerability, package_key: fact.key },
-    body: Buffer.from(JSON.stringify({ ...rest, fact })),
-  };
+export function affectedContent({ feed, vulnerability, key, ...rest }: Omit<Affected, "uid" | "sinceMs">) {
+  return { columns: { feed, vulnerability, package_key: key }, body: Buffer.from(JSON.stringify(rest)) };
 }
 
 /** What a row says. */
-export function affectedOf({ uid, columns, body }: Row): Affected {
-  const { feed, vulnerability } = columns as { readonly feed: string; readonly vulnerability: string };
-  return { uid, feed, vulnerability, ...JSON.parse(Buffer.from(body).toString()) };
+export function affectedOf({ uid, columns, body, createTimeUs }: Row): Affected {
+  const { feed, vulnerability, package_key: key } = columns as Readonly<Record<string, string>>;
+  const said: Pick<Affected, "id" | "kind" | "facts"> = JSON.parse(Buffer.from(body).toString());
+  return { uid, feed: feed!, vulnerability: vulnerability!, key: key!, sinceMs: createTimeUs / 1000, ...said };
 }
 
 /** The rows that are read at once. */

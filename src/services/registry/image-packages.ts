@@ -8,44 +8,13 @@
  * content, so a package is known for fixed only if none of them says otherwise.
  */
 import { type Saved, saveContent } from "../../resource/index.ts";
-import type { ReadSession, Row, TableSpec, WriteSession } from "../../store/index.ts";
-import { images, imageUid, type ReadSbom, readImages, saveImage } from "./images.ts";
+import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
+import { imageComponents } from "../matches/tables.ts";
+import { refreshImageComponents, removeImageComponents } from "./image-components.ts";
+import { images, imageUid, type ReadSbom, readImages, storeImage } from "./images.ts";
+import { type ImagePackage, imagePackages, listsOf, type PackageLists, readPackageLists } from "./package-lists.ts";
 
-/** One package of an image. */
-export interface ImagePackage {
-  readonly name: string;
-  readonly version: string;
-  /** The type in package URLs: `apk`, `deb`, `npm`; "" when the list does not have it. */
-  readonly type: string;
-  /** The distribution: `wolfi`; absent when the list does not have it. */
-  readonly namespace?: string | undefined;
-  /** The release of the distribution: `alpine-3.19`; absent when the list does not have it. */
-  readonly distro?: string | undefined;
-  /** "" when the list does not have it. */
-  readonly architecture: string;
-  /** The package that it is built from; "" when the list does not have it. */
-  readonly origin: string;
-  /** The version of the origin; "" when it equals that of the package. */
-  readonly originVersion: string;
-}
-
-/** The rows of package lists. The uid is that of the image. */
-export const imagePackages: TableSpec = { name: "image_packages", columns: {} };
-
-/** The packages of a digest by where they come from. */
-interface PackageLists {
-  readonly digest: string;
-  /** Those from a file; absent when none was imported. */
-  readonly packages?: readonly ImagePackage[] | undefined;
-  readonly attested?: readonly AttestedPackages[] | undefined;
-}
-
-/** The packages in an attestation of the registry. */
-interface AttestedPackages {
-  /** The digest of the attestation. */
-  readonly digest: string;
-  readonly packages: readonly ImagePackage[];
-}
+export type { ImagePackage } from "./package-lists.ts";
 
 /** Stores the packages of a digest in their order, replacing former ones. */
 export async function saveImagePackages(
@@ -84,13 +53,16 @@ export async function saveImageSboms(
   });
   // One whose packages another import has removed meanwhile is to be read again.
   const known = sboms.filter((sbom) => sbom.packages === "none" || lists.has(sbom.digest));
-  const isRead = (await saveImage(session, repoUid, { ...image, sboms: known }, nowMs)) !== "unchanged";
-  if (packages === undefined && attested.length === 0)
-    return (await session.remove(imagePackages, imageUid(repoUid, digest))) !== undefined || isRead;
+  const isRead = (await storeImage(session, repoUid, { ...image, sboms: known }, nowMs)) !== "unchanged";
+  if (packages === undefined && attested.length === 0) {
+    const isRemoved = (await session.remove(imagePackages, imageUid(repoUid, digest))) !== undefined;
+    if (isRemoved) await refreshImageComponents(session, repoUid, digest, nowMs);
+    return isRemoved || isRead;
+  }
   return (await saveLists(session, repoUid, row, { digest, packages, attested }, nowMs)) !== "unchanged" || isRead;
 }
 
-function saveLists(
+async function saveLists(
   session: WriteSession,
   repoUid: string,
   row: Row | undefined,
@@ -99,25 +71,30 @@ function saveLists(
 ): Promise<Saved> {
   const body = Buffer.from(JSON.stringify({ digest, packages, attested: attested?.length ? attested : undefined }));
   const uid = imageUid(repoUid, digest);
-  return saveContent(session, imagePackages, { uid, parent: repoUid, body, columns: {} }, nowMs, row);
-}
-
-function listsOf({ body }: Row): PackageLists {
-  return JSON.parse(Buffer.from(body).toString()) as PackageLists;
+  const saved = await saveContent(session, imagePackages, { uid, parent: repoUid, body, columns: {} }, nowMs, row);
+  if (saved !== "unchanged") await refreshImageComponents(session, repoUid, digest, nowMs);
+  return saved;
 }
 
 /** Removes the images of a repo and their packages. */
 export async function removeImages(session: WriteSession, repoUid: string): Promise<void> {
-  for (const table of [images, imagePackages])
+  for (const table of [images, imagePackages, imageComponents])
     for await (const rows of session.pages(table, { parent: repoUid, limit: 200 }))
       for (const { uid } of rows) await session.remove(table, uid);
 }
 
 /** Removes a digest that the registry no longer has. Returns whether it was an image. */
-export async function removeImage(session: WriteSession, repoUid: string, digest: string): Promise<boolean> {
+export async function removeImage(
+  session: WriteSession,
+  repoUid: string,
+  digest: string,
+  nowMs: number,
+): Promise<boolean> {
   const uid = imageUid(repoUid, digest);
   await session.remove(imagePackages, uid);
-  return (await session.remove(images, uid)) !== undefined;
+  const isRemoved = (await session.remove(images, uid)) !== undefined;
+  await removeImageComponents(session, repoUid, digest, nowMs);
+  return isRemoved;
 }
 
 /**
@@ -133,13 +110,7 @@ export async function readImagePackages(
   const partsOf = (digest: string) => [
     ...new Set([digest, ...(known.get(digest)?.platforms.map((platform) => platform.digest) ?? [])]),
   ];
-  const uids = digests.flatMap(partsOf).map((digest) => imageUid(repoUid, digest));
-  const rows = await session.getMany(imagePackages, [...new Set(uids)]);
-  const lists = new Map<string, readonly ImagePackage[]>();
-  for (const row of rows.values()) {
-    const { digest, packages, attested = [] } = listsOf(row);
-    lists.set(digest, packages ?? attested.flatMap((list) => list.packages));
-  }
+  const lists = await readPackageLists(session, repoUid, digests.flatMap(partsOf));
   const listed = digests.filter((digest) => partsOf(digest).some((part) => lists.has(part)));
   return new Map(listed.map((digest) => [digest, partsOf(digest).flatMap((part) => lists.get(part) ?? [])]));
 }

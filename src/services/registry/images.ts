@@ -103,8 +103,8 @@ export async function readImages(
   return new Map([...rows.values()].map((row) => [row.columns.digest as string, imageOf(row)]));
 }
 
-/** Stores an image of a repo. What was read of its bills of materials stays, if it is not given. */
-export async function saveImage(
+/** Stores the row of an image. What was read of its bills of materials stays, if it is not given. */
+export async function storeImage(
   session: WriteSession,
   repoUid: string,
   { digest, mediaType, platforms, attestations, subject, sboms }: Image,

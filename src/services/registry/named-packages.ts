@@ -44,7 +44,8 @@ export async function namedPackages(
   });
 }
 
-async function findRepos(session: ReadSession, repo: string, scopes: readonly string[]): Promise<string[]> {
+/** The uids of the repos in these scopes with this uid or name; at most two. */
+export async function findRepos(session: ReadSession, repo: string, scopes: readonly string[]): Promise<string[]> {
   if (isUid(repo)) {
     const isVisible =
       scopes.some((scope) => covers(scope, repo)) && (await session.get(repos.table, repo)) !== undefined;

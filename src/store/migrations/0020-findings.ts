@@ -44,7 +44,8 @@ export const findings: Migration = {
       indexes: [["vulnerability"], ["affected"]],
     }),
     ...resourceTable(dialect, "image_components", {
-      columns: { digest: "text", components: "texts", is_part: "integer" },
+      columns: { digest: "text", components: "texts", parts: "texts", is_part: "integer", has_sbom: "integer" },
+      indexes: [["digest"]],
     }),
     ...resourceTable(dialect, "sbom_documents", { columns: { digest: "text" }, indexes: [["parent", "digest"]] }),
   ],

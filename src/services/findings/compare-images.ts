@@ -1,0 +1,153 @@
+/** CompareImages: what was added, removed and changed from one image to another. */
+import { create } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import {
+  type CompareImagesRequest,
+  CompareImagesResponseSchema,
+  ComponentChangeSchema,
+  FindingChangeSchema,
+} from "../../../gen/platform/findings/v1/images_pb.ts";
+import { scopesOf } from "../../auth/index.ts";
+import { failedPrecondition } from "../../errors.ts";
+import { packageKey } from "../../matching/index.ts";
+import { databaseOf } from "../../resource/index.ts";
+import type { ReadSession, Row } from "../../store/index.ts";
+import { comparePackageVersions } from "../../versions/index.ts";
+import { readMatches } from "../matches/component-matches.ts";
+import { readComponents, type StoredComponent } from "../matches/components.ts";
+import { componentsIn } from "../matches/image-body.ts";
+import { countingOf, type Held, type ImageOf } from "./found-findings.ts";
+import { type FoundImage, findImage } from "./image-names.ts";
+import { imageRowsOf, imageViews } from "./image-views.ts";
+import { componentMessage, findingMessage, statesOf } from "./messages.ts";
+import type { Resolved } from "./resolved.ts";
+
+/** Errors: as the contract says. */
+export async function compareImages(request: CompareImagesRequest, context: HandlerContext) {
+  const session = databaseOf(context);
+  const scopes = scopesOf(context);
+  const base = await findImage(session, request.base, { field: "base", scopes });
+  const target = await findImage(session, request.target, { field: "target", scopes, repo: base.repo });
+  const rows = await imageRowsOf(session, [base.uid, target.uid]);
+  const without = [
+    { image: base, field: "base" },
+    { image: target, field: "target" },
+  ].filter(({ image }) => rows.get(image.uid)?.columns.has_sbom !== 1);
+  if (without.length > 0)
+    throw failedPrecondition(
+      without.map(({ image: { repo, digest }, field }) => ({
+        type: "SBOM_MISSING",
+        subject: `${repo}@${digest}`,
+        description: `${field}: the image has no software bill of materials`,
+      })),
+    );
+  const [before, after] = [await sideOf(session, base, rows), await sideOf(session, target, rows)];
+  const [baseView, targetView] = await imageViews(session, [rows.get(base.uid)!, rows.get(target.uid)!]);
+  return create(CompareImagesResponseSchema, {
+    base: baseView!,
+    target: targetView!,
+    components: componentChanges(before, after),
+    findings: findingChanges(before, after),
+  });
+}
+
+/** An image and what is in it. */
+interface Side {
+  readonly image: FoundImage;
+  readonly tags: readonly string[];
+  readonly components: ReadonlyMap<string, StoredComponent>;
+  readonly since: ReadonlyMap<string, number>;
+  readonly held: readonly Held[];
+}
+
+async function sideOf(session: ReadSession, image: FoundImage, rows: ReadonlyMap<string, Row>): Promise<Side> {
+  const since = componentsIn(rows.get(image.uid)!.body);
+  const ids = [...since.keys()];
+  const images = new Map([...since].map(([id, sinceMs]): [string, ImageOf[]] => [id, [{ image, sinceMs }]]));
+  const held = await countingOf(session, images, await readMatches(session, ids), { states: statesOf([]) });
+  return { image, tags: [], components: await readComponents(session, ids), since, held };
+}
+
+/** Packages with one version on each side are changed; with several, those that only one side has are added or removed. */
+function componentChanges(before: Side, after: Side) {
+  const gone = byPackage([...before.components.values()].filter(({ id }) => !after.components.has(id)));
+  const come = byPackage([...after.components.values()].filter(({ id }) => !before.components.has(id)));
+  const changed = [...gone].flatMap(([key, olds]) => {
+    const news = come.get(key) ?? [];
+    return olds.slice(0, news.length).map((old, i) => ({ before: old, after: news[i]! }));
+  });
+  const isChanged = new Set(changed.flatMap((pair) => [pair.before.id, pair.after.id]));
+  const rest = (some: ReadonlyMap<string, readonly StoredComponent[]>) =>
+    [...some.values()].flat().filter(({ id }) => !isChanged.has(id));
+  return {
+    added: rest(come).sort(byPurl).map((each) => componentMessage(each)),
+    removed: rest(gone).sort(byPurl).map((each) => componentMessage(each)),
+    changed: changed
+      .sort((a, b) => byPurl(a.before, b.before))
+      .map((pair) =>
+        create(ComponentChangeSchema, { before: componentMessage(pair.before), after: componentMessage(pair.after) }),
+      ),
+  };
+}
+
+/** By package, each in the order of versions. */
+function byPackage(some: readonly StoredComponent[]): Map<string, StoredComponent[]> {
+  const inOrder = [...some].sort(
+    (a, b) => comparePackageVersions(a.type, a.version, b.version) || byPurl(a, b),
+  );
+  return Map.groupBy(inOrder, (component) => packageKey(component));
+}
+
+function byPurl(a: StoredComponent, b: StoredComponent): number {
+  return a.purl < b.purl ? -1 : a.purl > b.purl ? 1 : 0;
+}
+
+/** One vulnerability of one package. */
+interface OfPackage {
+  readonly component: StoredComponent;
+  readonly finding: Resolved;
+  readonly sinceMs: number;
+}
+
+function findingChanges(before: Side, after: Side) {
+  const [olds, news] = [findingsByPackage(before), findingsByPackage(after)];
+  const message = (side: Side, { component, finding, sinceMs }: OfPackage) =>
+    findingMessage(component, finding, { ...side.image, tags: side.tags, sinceMs });
+  const only = (some: typeof olds, others: typeof olds, side: Side) =>
+    sorted([...some].flatMap(([key, each]) => (others.has(key) ? [] : [each]))).map((each) => message(side, each));
+  const both = [...olds].flatMap(([key, old]) => {
+    const now = news.get(key);
+    return now !== undefined && differ(old.finding, now.finding) ? [{ old, now }] : [];
+  });
+  return {
+    opened: only(news, olds, after),
+    resolved: only(olds, news, before),
+    changed: both.map(({ old, now }) =>
+      create(FindingChangeSchema, { before: message(before, old), after: message(after, now) }),
+    ),
+  };
+}
+
+/** Those that are open, by vulnerability and package; of several versions of a package the first. */
+function findingsByPackage({ held }: Side): Map<string, OfPackage> {
+  const found = new Map<string, OfPackage>();
+  for (const { component, findings, images } of [...held].sort((a, b) => byPurl(a.component, b.component)))
+    for (const finding of findings) {
+      const key = `${finding.vulnerability.uid} ${packageKey(component)}`;
+      if (!found.has(key)) found.set(key, { component, finding, sinceMs: images[0]!.sinceMs });
+    }
+  return found;
+}
+
+function sorted(some: readonly OfPackage[]): OfPackage[] {
+  return [...some].sort(
+    (a, b) =>
+      b.finding.vulnerability.level - a.finding.vulnerability.level ||
+      (a.finding.vulnerability.id < b.finding.vulnerability.id ? -1 : 1),
+  );
+}
+
+function differ(a: Resolved, b: Resolved): boolean {
+  const [x, y] = [a.statements[0]!, b.statements[0]!];
+  return a.state !== b.state || x.fixState !== y.fixState || x.fixedVersion !== y.fixedVersion;
+}

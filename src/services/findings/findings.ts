@@ -1,0 +1,91 @@
+/** The service of findings: what is known about packages, and the findings in images. */
+import { create } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext } from "@connectrpc/connect";
+import {
+  Finding_FixState,
+  FindingSchema,
+  FindingsService,
+  type ListFindingsRequest,
+  ListFindingsResponseSchema,
+} from "../../../gen/platform/findings/v1/findings_pb.ts";
+import { scopesOf } from "../../auth/index.ts";
+import type { FixState } from "../../matching/index.ts";
+import { databaseOf, implement, messagePageLength, openList } from "../../resource/index.ts";
+import type { ReadSession } from "../../store/index.ts";
+import {
+  findingDefaultOrder,
+  findingSortNames,
+  firstSeenMs,
+  keyOf,
+  type PlacedFinding,
+  pageOfFindings,
+} from "./finding-order.ts";
+import { type FindingFilter, heldFindings } from "./found-findings.ts";
+import { findImage } from "./image-names.ts";
+import { findingMessage, statesOf } from "./messages.ts";
+import { wantedPackages } from "./package-filter.ts";
+import { queryPackages } from "./query-packages.ts";
+import { selectImages, tagsOf } from "./selected-images.ts";
+
+export const findingsService = implement(FindingsService, [], {
+  queryPackages,
+
+  async listFindings(request, context) {
+    const sortable = { sortNames: findingSortNames, defaultOrder: findingDefaultOrder };
+    const { query, order, after, pageSize, tokenAfter } = openList(sortable, request, context);
+    const session = databaseOf(context);
+    const selection = await selectImages(session, await imageFilter(session, query, context), scopesOf(context));
+    const held = await heldFindings(session, selection, findingFilter(query));
+    const page = await pageOfFindings(session, held, {
+      order,
+      after,
+      skip: request.skip,
+      limit: pageSize,
+      isIn: timeFilter(query),
+    });
+    const tags = await tagsOf(session, page.findings.map(({ at }) => at.image));
+    const messages = page.findings.map(({ held: { component }, finding, at: { image, sinceMs } }) =>
+      findingMessage(component, finding, { ...image, tags: tags.get(image.uid)!, sinceMs }),
+    );
+    const length = messagePageLength(FindingSchema, messages);
+    const last = page.hasMore || length < messages.length ? page.findings[length - 1] : undefined;
+    return create(ListFindingsResponseSchema, {
+      findings: messages.slice(0, length),
+      totalCount: BigInt(page.total),
+      skipped: request.skip,
+      ...(last && { nextPageToken: tokenAfter(keyOf(last, order)) }),
+    });
+  },
+});
+
+/** Which images a request is about. */
+async function imageFilter(session: ReadSession, query: ListFindingsRequest, context: HandlerContext) {
+  const { uidp, repo, tags, onlyTagged, image } = query;
+  const named = image === undefined ? undefined : await findImage(session, image, { field: "image", scopes: scopesOf(context) });
+  return { uidp, repo, tags, onlyTagged, ...(named && { uids: [named.uid] }) };
+}
+
+function findingFilter(query: ListFindingsRequest): FindingFilter {
+  const { vulnerabilityIds, levels, minEpss, knownExploited, states, fixStates } = query;
+  return {
+    states: statesOf(states),
+    vulnerabilityIds,
+    levels: new Set(levels),
+    minEpss,
+    knownExploited,
+    fixStates: new Set(fixStates.map(fixStateOf)),
+    isWanted: wantedPackages(query),
+  };
+}
+
+function fixStateOf(state: Finding_FixState): FixState {
+  return state === Finding_FixState.UNSPECIFIED ? "UNKNOWN" : (Finding_FixState[state] as FixState);
+}
+
+function timeFilter({ firstSeenAfter, firstSeenBefore }: ListFindingsRequest) {
+  if (firstSeenAfter === undefined && firstSeenBefore === undefined) return undefined;
+  const from = firstSeenAfter === undefined ? Number.NEGATIVE_INFINITY : timestampMs(firstSeenAfter);
+  const to = firstSeenBefore === undefined ? Number.POSITIVE_INFINITY : timestampMs(firstSeenBefore);
+  return (placed: PlacedFinding) => firstSeenMs(placed) >= from && firstSeenMs(placed) < to;
+}

@@ -1,0 +1,125 @@
+/** The service of images: what is in them, what is known about it, and how two of them differ. */
+import { create } from "@bufbuild/protobuf";
+import {
+  ImageSchema,
+  ImagesService,
+  type ListImagesRequest,
+  ListImagesResponseSchema,
+} from "../../../gen/platform/findings/v1/images_pb.ts";
+import { scopesOf } from "../../auth/index.ts";
+import { invalid, notFound } from "../../errors.ts";
+import { comparePackageVersions } from "../../versions/index.ts";
+import { componentOf, packageKeyOfUrl, parseVers } from "../../matching/index.ts";
+import { databaseOf, implement, type MountedService, messagePageLength, openList, type Resource, requireResource } from "../../resource/index.ts";
+import { columnValue, type ReadSession, type Row, type Selection } from "../../store/index.ts";
+import { componentsOf } from "../matches/components.ts";
+import { imageComponents } from "../matches/tables.ts";
+import { imageUid } from "../registry/images.ts";
+import { compareImages } from "./compare-images.ts";
+import { type FindingFilter, heldFindings } from "./found-findings.ts";
+import { imageRowsOf, imageViews } from "./image-views.ts";
+import { listComponents } from "./list-components.ts";
+import { statesOf } from "./messages.ts";
+import { selectImages } from "./selected-images.ts";
+
+const sortable = {
+  sortNames: { repo: "parent", digest: "digest", create_time: "create_time_us", created_at: "create_time_us" },
+  defaultOrder: [
+    { column: "parent", descending: false },
+    { column: "digest", descending: false },
+  ],
+};
+
+/** @param repos the parent of images. */
+export function findingImagesService(repos: Resource): MountedService {
+  return implement(ImagesService, [], {
+    async getImage({ repo, digest }, context) {
+      await requireResource(repos, repo, context);
+      const session = databaseOf(context);
+      const row = (await imageRowsOf(session, [imageUid(repo, digest)])).values().next().value;
+      if (row === undefined) throw notFound({ type: "registry.platform.internal/Image", uid: digest });
+      return (await imageViews(session, [row]))[0]!;
+    },
+
+    async listImages(request, context) {
+      const { query, order, after, pageSize, tokenAfter } = openList(sortable, request, context);
+      const session = databaseOf(context);
+      const selection = await selectionFor(session, query, scopesOf(context));
+      const found = { ...selection, orderBy: order, ...(after && { after }), skip: request.skip, limit: pageSize + 1 };
+      const [rows, totalCount] = await Promise.all([
+        session.list(imageComponents, found),
+        session.count(imageComponents, selection),
+      ]);
+      const views = await imageViews(session, rows.slice(0, pageSize));
+      const length = messagePageLength(ImageSchema, views);
+      const last = length < rows.length ? rows[length - 1] : undefined;
+      return create(ListImagesResponseSchema, {
+        images: views.slice(0, length),
+        totalCount: BigInt(totalCount),
+        skipped: request.skip,
+        ...(last && { nextPageToken: tokenAfter(keyOf(last, order)) }),
+      });
+    },
+
+    compareImages,
+    listComponents,
+  });
+}
+
+function keyOf(row: Row, order: readonly { readonly column: string }[]) {
+  return [...order.map(({ column }) => columnValue(row, column)), row.uid];
+}
+
+/** The images that a request asks for. Errors: INVALID_ARGUMENT for a package URL or a range of versions. */
+async function selectionFor(
+  session: ReadSession,
+  query: ListImagesRequest,
+  scopes: readonly string[],
+): Promise<Selection> {
+  const { uidp, repo, tags, onlyTagged, digests } = query;
+  const components = await componentsAsked(session, query);
+  if (components?.length === 0) return { within: [] };
+  const selection = await selectImages(session, { uidp, repo, tags, onlyTagged, digests, components }, scopes);
+  const filter = findingFilter(query);
+  const restricted =
+    filter === undefined ? selection : { ...selection, uids: await uidsWith(session, selection, filter) };
+  if (query.hasSbom === undefined) return restricted;
+  return { ...restricted, where: [...(restricted.where ?? []), { column: "has_sbom", equals: query.hasSbom ? 1 : 0 }] };
+}
+
+/** Which findings an image must have; undefined when any image is asked for. */
+function findingFilter(query: ListImagesRequest): FindingFilter | undefined {
+  const { vulnerabilityIds, levels, minEpss, knownExploited, states } = query;
+  const isAsked = vulnerabilityIds.length > 0 || levels.length > 0 || minEpss !== undefined || knownExploited !== undefined;
+  return isAsked || states.length > 0
+    ? { states: statesOf(states), vulnerabilityIds, levels: new Set(levels), minEpss, knownExploited }
+    : undefined;
+}
+
+async function uidsWith(session: ReadSession, selection: Selection, filter: FindingFilter): Promise<string[]> {
+  const held = await heldFindings(session, selection, filter);
+  return [...new Set(held.flatMap(({ images }) => images.map(({ image }) => image.uid)))];
+}
+
+/** The ids of the components that `purl` and `version` ask for; undefined when they ask for none. */
+async function componentsAsked(
+  session: ReadSession,
+  { purl, version }: ListImagesRequest,
+): Promise<readonly string[] | undefined> {
+  if (purl === undefined) {
+    if (version !== undefined) throw invalid({ field: "version", description: "needs purl beside it" });
+    return undefined;
+  }
+  const key = packageKeyOfUrl(purl);
+  if (key === undefined) throw invalid({ field: "purl", description: "is not a package URL" });
+  const exact = componentOf(purl);
+  const range = version === undefined ? undefined : parseVers(version);
+  if (typeof range === "string") throw invalid({ field: "version", description: range });
+  const found: string[] = [];
+  for await (const some of componentsOf(session, [key]))
+    for (const component of some) {
+      const isExact = typeof exact === "string" || comparePackageVersions(component.type, exact.version, component.version) === 0;
+      if (isExact && (range === undefined || range.contains(component.version))) found.push(component.id);
+    }
+  return found;
+}

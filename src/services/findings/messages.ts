@@ -1,0 +1,103 @@
+/** Findings and components as messages of the contract. */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  AssertionSchema,
+  ComponentSchema,
+  type Finding,
+  Finding_Confidence,
+  Finding_FixState,
+  Finding_Justification,
+  Finding_State,
+  FindingSchema,
+} from "../../../gen/platform/findings/v1/findings_pb.ts";
+import type { Component, FindingState } from "../../matching/index.ts";
+import type { Match } from "../matches/component-matches.ts";
+import type { Resolved } from "./resolved.ts";
+
+/** Where a finding is. */
+export interface FindingPlace {
+  readonly repo: string;
+  readonly digest: string;
+  readonly tags: readonly string[];
+  /** Since when the image is known to have the component, in milliseconds since 1970. */
+  readonly sinceMs: number;
+}
+
+/** The states that count where a request names none. */
+const openStates: readonly FindingState[] = ["AFFECTED", "UNDER_INVESTIGATION"];
+
+/** The states that a request asks for. */
+export function statesOf(given: readonly Finding_State[]): ReadonlySet<FindingState> {
+  const named = given.filter((state) => state !== Finding_State.UNSPECIFIED);
+  return new Set(named.length === 0 ? openStates : named.map((state) => Finding_State[state] as FindingState));
+}
+
+/** @param place absent for a package without an image. */
+export function findingMessage(
+  component: Component,
+  { vulnerability, statements, sinceMs }: Resolved,
+  place?: FindingPlace,
+): Finding {
+  const [deciding] = statements;
+  const { id, aliases, level, score, epss, knownExploited } = vulnerability;
+  const { fixState, fixedVersion, justification, state } = deciding!;
+  return create(FindingSchema, {
+    ...(place && { repo: place.repo, digest: place.digest, tags: [...place.tags] }),
+    component: componentMessage(component),
+    vulnerabilityId: id,
+    aliases: [...aliases],
+    ...saying({ state, fixState, justification }),
+    fixedVersion,
+    level,
+    ...(score !== undefined && { score }),
+    ...(epss !== undefined && { epss }),
+    knownExploited,
+    firstSeen: timestampFromMs(Math.max(sinceMs, place?.sinceMs ?? 0)),
+    confidence: confidenceOf(deciding!),
+    assertions: statements.map((each) =>
+      create(AssertionSchema, {
+        source: each.feed,
+        id: each.id,
+        ...saying(each),
+        fixedVersion: each.fixedVersion,
+        confidence: confidenceOf(each),
+        since: timestampFromMs(each.sinceMs),
+        reason: each.reason,
+      }),
+    ),
+  });
+}
+
+export function componentMessage(component: Component, licenses: readonly string[] = []) {
+  const { purl, type, namespace, name, version, distro, origin, originVersion } = component;
+  const parts = { purl, type, namespace, name, version, distro, origin, originVersion };
+  return create(ComponentSchema, { ...parts, licenses: [...licenses] });
+}
+
+function saying({ state, fixState, justification }: Pick<Match, "state" | "fixState" | "justification">) {
+  return {
+    state: Finding_State[state],
+    fixState: fixState === "UNKNOWN" ? Finding_FixState.UNSPECIFIED : Finding_FixState[fixState],
+    justification: justificationOf(justification),
+  };
+}
+
+/** The kinds of false positives of advisories (`FalsePositiveDetermination.Type`) as justifications of VEX. */
+const justifications: Readonly<Record<string, Finding_Justification>> = {
+  COMPONENT_VULNERABILITY_MISMATCH: Finding_Justification.COMPONENT_NOT_PRESENT,
+  VULNERABLE_CODE_VERSION_NOT_USED: Finding_Justification.VULNERABLE_CODE_NOT_PRESENT,
+  VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE: Finding_Justification.VULNERABLE_CODE_NOT_PRESENT,
+  VULNERABLE_CODE_NOT_IN_EXECUTION_PATH: Finding_Justification.VULNERABLE_CODE_NOT_IN_EXECUTE_PATH,
+  VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY:
+    Finding_Justification.VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY,
+  INLINE_MITIGATIONS_EXIST: Finding_Justification.INLINE_MITIGATIONS_ALREADY_EXIST,
+};
+
+function justificationOf(text: string): Finding_Justification {
+  return justifications[text] ?? Finding_Justification.UNSPECIFIED;
+}
+
+function confidenceOf({ isOfOrigin }: Match): Finding_Confidence {
+  return isOfOrigin ? Finding_Confidence.ORIGIN : Finding_Confidence.EXACT;
+}

@@ -1,0 +1,93 @@
+/** The images that a request is about, with what they contain. */
+import type { UidpFilter } from "../../../gen/platform/common/uidp_filter_pb.ts";
+import { selectionOf } from "../../resource/index.ts";
+import type { Condition, ReadSession, Row, Selection } from "../../store/index.ts";
+import { imageComponents } from "../matches/tables.ts";
+import { imageUid } from "../registry/images.ts";
+import { tags } from "../registry/tags.ts";
+
+/** Which images a request asks for. */
+export interface ImageFilter {
+  readonly uidp?: UidpFilter | undefined;
+  /** The uid of a repo. */
+  readonly repo?: string | undefined;
+  /** The uids of images. */
+  readonly uids?: readonly string[] | undefined;
+  /** Only images that one of these tags names; empty for all. */
+  readonly tags?: readonly string[];
+  readonly onlyTagged?: boolean;
+  readonly digests?: readonly string[];
+  /** Only images with one of these components, by id. */
+  readonly components?: readonly string[] | undefined;
+}
+
+/** The rows that are read at once. */
+const portion = 500;
+
+/**
+ * The selection of a filter among the images in `scopes`. The manifest of a platform in an index is left out, unless the
+ * filter names it or asks for tags.
+ */
+export async function selectImages(
+  session: ReadSession,
+  filter: ImageFilter,
+  scopes: readonly string[],
+): Promise<Selection> {
+  const { uidp, repo, digests = [], components } = filter;
+  const selection = selectionOf(scopes, [], uidp);
+  const where: Condition[] = [];
+  if (digests.length > 0) where.push({ column: "digest", in: digests });
+  if (components !== undefined) where.push({ column: "components", hasAny: components });
+  const parent = repo ?? selection.parent;
+  if (repo !== undefined && selection.parent !== undefined && selection.parent !== repo) return { within: [] };
+  const inPlace: Selection = { ...selection, ...(parent !== undefined && { parent }) };
+  const uids = await uidsOf(session, filter, inPlace);
+  if (uids === undefined && digests.length === 0) where.push({ column: "is_part", equals: 0 });
+  const all = [uids, selection.uids].filter((each) => each !== undefined);
+  return {
+    ...inPlace,
+    where,
+    ...(all.length > 0 && { uids: all.reduce((a, b) => a.filter((uid) => new Set(b).has(uid))) }),
+  };
+}
+
+/** The uids of the images that a filter names or whose tags it names; undefined when it does neither. */
+async function uidsOf(
+  session: ReadSession,
+  { uids, tags: names = [], onlyTagged = false }: ImageFilter,
+  place: Selection,
+): Promise<readonly string[] | undefined> {
+  if (names.length === 0 && !onlyTagged) return uids;
+  const tagged = new Set<string>();
+  // A tag is a child of its repo, as an image is.
+  const { uids: _, ...ofTags } = place;
+  const where = names.length === 0 ? [] : [{ column: "name", in: names }];
+  for await (const rows of session.pages(tags.table, { ...ofTags, where, limit: portion, columns: ["digest"] }))
+    for (const { parent, columns } of rows) tagged.add(imageUid(parent, columns.digest as string));
+  return uids === undefined ? [...tagged] : uids.filter((uid) => tagged.has(uid));
+}
+
+/** The rows of the images of a selection, by uid, in portions. */
+export function imageRows(session: ReadSession, selection: Selection): AsyncGenerator<Row[]> {
+  return session.pages(imageComponents, { ...selection, limit: portion, columns: ["digest"] });
+}
+
+const maxTags = 10;
+
+/** The names of the tags of these images, at most 10 of each, by the uid of the image. */
+export async function tagsOf(
+  session: ReadSession,
+  images: readonly { readonly uid: string; readonly repo: string; readonly digest: string }[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const found = new Map<string, string[]>(images.map(({ uid }) => [uid, []]));
+  for (const [repo, ofRepo] of Map.groupBy(images, (image) => image.repo)) {
+    const where = [{ column: "digest", in: [...new Set(ofRepo.map(({ digest }) => digest))] }];
+    const orderBy = [{ column: "name", descending: false }];
+    for await (const rows of session.pages(tags.table, { parent: repo, where, orderBy, limit: portion }))
+      for (const { columns } of rows) {
+        const names = found.get(imageUid(repo, columns.digest as string));
+        if (names !== undefined && names.length < maxTags) names.push(columns.name as string);
+      }
+  }
+  return found;
+}

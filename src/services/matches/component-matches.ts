@@ -1,0 +1,230 @@
+/**
+ * Matches: what each record of a feed says about each component. They are written in the transaction that adds the
+ * component or changes what is affected, so that they are never stale. A match that ends keeps its times.
+ */
+import {
+  type Component,
+  componentKeys,
+  evaluateFact,
+  type FindingState,
+  type FixState,
+  statusOfEvents,
+  factVersion,
+} from "../../matching/index.ts";
+import { fixedUid } from "../../new-uid.ts";
+import { newRow } from "../../resource/index.ts";
+import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
+import { type Affected, affectedByKey } from "./affected.ts";
+import { componentUid, componentsWithKeys, idLength, lockMatches, type StoredComponent } from "./components.ts";
+import { componentMatches } from "./tables.ts";
+
+/** What a record says about a component. */
+export interface Statement extends Pick<Affected, "feed" | "id" | "kind" | "modifyMs"> {
+  /** The uid of the vulnerability. */
+  readonly vulnerability: string;
+  readonly state: FindingState;
+  readonly fixState: FixState;
+  /** "" when none is known. */
+  readonly fixedVersion: string;
+  /** As {@link statusOfEvents} has it; "" for none. */
+  readonly justification: string;
+  /** Whether it is about the source package, and not about the package itself. */
+  readonly isOfOrigin: boolean;
+}
+
+/** A statement, and since when it is known. Times are in milliseconds since 1970. */
+export interface Match extends Statement {
+  readonly sinceMs: number;
+  /** When it ended; absent while it holds. */
+  readonly untilMs?: number | undefined;
+}
+
+/** The rows that are read at once. */
+const portion = 1000;
+
+/** What a record says about a component; undefined when it says nothing about it. */
+export function statementOf(component: Component, affected: Affected): Statement | undefined {
+  const { fact, events, feed, id, kind, modifyMs, vulnerability } = affected;
+  const about = factVersion(component, fact);
+  if (about === undefined) return undefined;
+  const { version, isOfOrigin } = about;
+  const common = { feed, id, kind, modifyMs, vulnerability, isOfOrigin };
+  if (events !== undefined) {
+    const status = statusOfEvents(events, component.type, version);
+    if (status === undefined) return undefined;
+    const { state, fixState, fixedVersion = "", justification = "" } = status;
+    return { ...common, state, fixState, fixedVersion, justification };
+  }
+  const result = evaluateFact(fact, component.type, version);
+  if (!result.isAffected) return undefined;
+  const { fixedVersion = "" } = result;
+  return {
+    ...common,
+    state: "AFFECTED",
+    fixState: fixedVersion === "" ? "UNKNOWN" : "FIXED",
+    fixedVersion,
+    justification: "",
+  };
+}
+
+/** Writes what is known about components that were just stored. */
+export async function matchComponents(
+  session: WriteSession,
+  added: readonly StoredComponent[],
+  nowMs: number,
+): Promise<void> {
+  const keysOf = new Map(added.map((component) => [component, keysFor(component)]));
+  const known = await affectedByKey(session, [...new Set([...keysOf.values()].flat())]);
+  for (const [component, keys] of keysOf)
+    for (const affected of keys.flatMap((key) => known.get(key) ?? [])) {
+      const statement = statementOf(component, affected);
+      if (statement !== undefined)
+        await insertMatch(session, component.id, affected.uid, { ...statement, sinceMs: affected.sinceMs }, nowMs);
+    }
+}
+
+/**
+ * Brings matches up to date after rows of `affected_packages` were written or removed, in the same transaction.
+ * @param removed uids of rows.
+ */
+export async function refreshMatches(
+  session: WriteSession,
+  { saved, removed }: { readonly saved: readonly Affected[]; readonly removed: readonly string[] },
+  nowMs: number,
+): Promise<void> {
+  if (saved.length === 0 && removed.length === 0) return;
+  await lockMatches(session);
+  const stored = await matchRowsOf(session, [...removed, ...saved.map(({ uid }) => uid)]);
+  for (const uid of removed) for (const row of stored.get(uid) ?? []) await endMatch(session, row, nowMs);
+  const byKey = Map.groupBy(saved, ({ key }) => key);
+  const holding = new Map(saved.map(({ uid }) => [uid, new Set<string>()]));
+  if (byKey.size > 0)
+    for await (const components of componentsWithKeys(session, [...byKey.keys()]))
+      for (const component of components)
+        for (const affected of keysFor(component).flatMap((key) => byKey.get(key) ?? [])) {
+          const statement = statementOf(component, affected);
+          if (statement === undefined) continue;
+          const rows = stored.get(affected.uid) ?? [];
+          await saveMatch(session, component.id, affected.uid, statement, rows, nowMs);
+          holding.get(affected.uid)!.add(component.id);
+        }
+  for (const { uid } of saved)
+    for (const row of stored.get(uid) ?? [])
+      if (!holding.get(uid)!.has(idOf(row))) await endMatch(session, row, nowMs);
+}
+
+/** Moves the matches of these rows of `affected_packages` to another vulnerability. */
+export async function regroupMatches(
+  session: WriteSession,
+  affectedUids: readonly string[],
+  vulnerability: string,
+): Promise<void> {
+  for (const rows of (await matchRowsOf(session, affectedUids)).values())
+    for (const { uid } of rows) await session.setColumns(componentMatches, uid, { vulnerability });
+}
+
+/** The matches that hold, of each of these components that has any, by its id. */
+export async function readMatches(session: ReadSession, ids: readonly string[]): Promise<Map<string, Match[]>> {
+  const found = new Map<string, Match[]>();
+  for (let start = 0; start < ids.length; start += portion) {
+    const where = [{ column: "parent", in: ids.slice(start, start + portion).map(componentUid) }];
+    collect(found, await allRows(session, where, "parent"));
+  }
+  return found;
+}
+
+/** The same, of these vulnerabilities only. */
+export async function matchesOf(
+  session: ReadSession,
+  vulnerabilities: readonly string[],
+): Promise<Map<string, Match[]>> {
+  const found = new Map<string, Match[]>();
+  for (let start = 0; start < vulnerabilities.length; start += portion) {
+    const where = [{ column: "vulnerability", in: vulnerabilities.slice(start, start + portion) }];
+    collect(found, await allRows(session, where, "vulnerability"));
+  }
+  return found;
+}
+
+function collect(found: Map<string, Match[]>, rows: readonly Row[]): void {
+  for (const row of rows) {
+    const match = matchOf(row);
+    if (match.untilMs !== undefined) continue;
+    const matches = found.get(idOf(row));
+    if (matches === undefined) found.set(idOf(row), [match]);
+    else matches.push(match);
+  }
+}
+
+async function allRows(session: ReadSession, where: readonly { readonly column: string; readonly in: readonly string[] }[], column: string) {
+  const found: Row[] = [];
+  const orderBy = [{ column, descending: false }];
+  for await (const rows of session.pages(componentMatches, { where, orderBy, limit: portion })) found.push(...rows);
+  return found;
+}
+
+async function matchRowsOf(session: ReadSession, affectedUids: readonly string[]): Promise<Map<string, Row[]>> {
+  const found = new Map<string, Row[]>();
+  for (let start = 0; start < affectedUids.length; start += portion) {
+    const where = [{ column: "affected", in: affectedUids.slice(start, start + portion) }];
+    for (const row of await allRows(session, where, "affected")) {
+      const uid = row.columns.affected as string;
+      const rows = found.get(uid);
+      if (rows === undefined) found.set(uid, [row]);
+      else rows.push(row);
+    }
+  }
+  return found;
+}
+
+function keysFor(component: Component): readonly string[] {
+  return [...new Set(componentKeys(component).map(({ key }) => key))];
+}
+
+function idOf({ parent }: Row): string {
+  return parent.slice(0, idLength);
+}
+
+function matchOf({ columns, body }: Row): Match {
+  return { vulnerability: columns.vulnerability as string, ...JSON.parse(Buffer.from(body).toString()) };
+}
+
+async function insertMatch(
+  session: WriteSession,
+  id: string,
+  affected: string,
+  match: Match,
+  nowMs: number,
+): Promise<void> {
+  const parent = componentUid(id);
+  const uid = `${parent}/${fixedUid("match", affected).slice(0, 16)}`;
+  await session.insert(componentMatches, newRow(uid, parent, nowMs, contentOf(affected, match)));
+}
+
+async function saveMatch(
+  session: WriteSession,
+  id: string,
+  affected: string,
+  statement: Statement,
+  stored: readonly Row[],
+  nowMs: number,
+): Promise<void> {
+  const row = stored.find((each) => idOf(each) === id);
+  if (row === undefined) return insertMatch(session, id, affected, { ...statement, sinceMs: nowMs }, nowMs);
+  const before = matchOf(row);
+  const sinceMs = before.untilMs === undefined ? before.sinceMs : nowMs;
+  const content = contentOf(affected, { ...statement, sinceMs });
+  if (Buffer.compare(content.body, row.body) !== 0 || row.columns.vulnerability !== statement.vulnerability)
+    await session.update(componentMatches, { ...row, ...content, updateTimeUs: nowMs * 1000 });
+}
+
+async function endMatch(session: WriteSession, row: Row, nowMs: number): Promise<void> {
+  const match = matchOf(row);
+  if (match.untilMs !== undefined) return;
+  const content = contentOf(row.columns.affected as string, { ...match, untilMs: nowMs });
+  await session.update(componentMatches, { ...row, ...content, updateTimeUs: nowMs * 1000 });
+}
+
+function contentOf(affected: string, { vulnerability, ...match }: Match) {
+  return { body: Buffer.from(JSON.stringify(match)), columns: { vulnerability, affected } };
+}

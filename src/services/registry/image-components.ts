@@ -1,0 +1,121 @@
+/**
+ * The components of images: derived from the package lists of their digests, in the transaction that changes a list or
+ * an image. An index has the components of all its platforms. Each component has the time since which the image is
+ * known to have it.
+ */
+import { type Component, componentOf } from "../../matching/index.ts";
+import { formatPackageUrl } from "../../package-url.ts";
+import { newRow, type Saved } from "../../resource/index.ts";
+import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
+import { componentId, genericComponent } from "../matches/components.ts";
+import { componentsIn, imageBody } from "../matches/image-body.ts";
+import { saveComponents } from "../matches/save-components.ts";
+import { imageComponents } from "../matches/tables.ts";
+import { type Image, imageUid, readImages, storeImage } from "./images.ts";
+import { type ImagePackage, readPackageLists } from "./package-lists.ts";
+
+/** Stores an image of a repo. What was read of its bills of materials stays, if it is not given. */
+export async function saveImage(session: WriteSession, repoUid: string, image: Image, nowMs: number): Promise<Saved> {
+  const saved = await storeImage(session, repoUid, image, nowMs);
+  if (saved !== "unchanged") await refreshImageComponents(session, repoUid, image.digest, nowMs);
+  return saved;
+}
+
+/** Derives the components of a digest again, and those of the indexes that it is a part of. */
+export async function refreshImageComponents(
+  session: WriteSession,
+  repoUid: string,
+  digest: string,
+  nowMs: number,
+): Promise<void> {
+  const indexes = await indexesWith(session, repoUid, digest);
+  const image = (await readImages(session, repoUid, [digest])).get(digest);
+  const parts = image?.platforms.map((platform) => platform.digest) ?? [];
+  if (image !== undefined) await save(session, repoUid, { digest, parts, isPart: indexes.length > 0 }, nowMs);
+  for (const index of indexes) await save(session, repoUid, contentOf(index), nowMs);
+  // A platform that is stored before its index learns here that it is a part.
+  for (const part of parts) await setPart(session, repoUid, { part, of: digest }, true);
+}
+
+/** Removes the components of a digest, and derives those of the indexes that it was a part of again. */
+export async function removeImageComponents(
+  session: WriteSession,
+  repoUid: string,
+  digest: string,
+  nowMs: number,
+): Promise<void> {
+  const row = await session.remove(imageComponents, imageUid(repoUid, digest));
+  for (const index of await indexesWith(session, repoUid, digest))
+    await save(session, repoUid, contentOf(index), nowMs);
+  for (const part of row === undefined ? [] : contentOf(row).parts)
+    if ((await indexesWith(session, repoUid, part)).length === 0)
+      await setPart(session, repoUid, { part, of: digest }, false);
+}
+
+/** What the row of an image has beside its components. */
+interface ImageContent {
+  readonly digest: string;
+  readonly parts: readonly string[];
+  readonly isPart: boolean;
+}
+
+function contentOf({ columns }: Row): ImageContent {
+  const { digest, parts, is_part } = columns as Readonly<Record<string, unknown>>;
+  return { digest: digest as string, parts: parts as readonly string[], isPart: is_part === 1 };
+}
+
+/** The images that list a digest as one of their platforms. The platform of an image without an index is itself. */
+async function indexesWith(session: ReadSession, repoUid: string, digest: string): Promise<Row[]> {
+  const where = [{ column: "parts", hasAny: [digest] }];
+  const rows = await session.list(imageComponents, { parent: repoUid, where, limit: maxIndexes });
+  return rows.filter(({ columns }) => columns.digest !== digest);
+}
+
+/** A manifest is in few indexes: those that were pushed with equal content for its platform. */
+const maxIndexes = 1000;
+
+async function setPart(
+  session: WriteSession,
+  repoUid: string,
+  { part, of }: { readonly part: string; readonly of: string },
+  isPart: boolean,
+): Promise<void> {
+  if (part !== of) await session.setColumns(imageComponents, imageUid(repoUid, part), { is_part: isPart ? 1 : 0 });
+}
+
+async function save(
+  session: WriteSession,
+  repoUid: string,
+  { digest, parts, isPart }: ImageContent,
+  nowMs: number,
+): Promise<void> {
+  const lists = await readPackageLists(session, repoUid, [digest, ...parts]);
+  const found = new Map<string, Component>();
+  for (const packages of lists.values())
+    for (const each of packages) {
+      const component = componentOfPackage(each);
+      found.set(componentId(component.purl), component);
+    }
+  await saveComponents(session, found, nowMs);
+  const uid = imageUid(repoUid, digest);
+  const row = await session.get(imageComponents, uid);
+  const before = row && componentsIn(row.body);
+  const since = new Map([...found.keys()].map((id) => [id, before?.get(id) ?? nowMs]));
+  const columns = {
+    digest,
+    components: [...since.keys()].sort(),
+    parts: [...parts],
+    is_part: isPart ? 1 : 0,
+    has_sbom: lists.size > 0 ? 1 : 0,
+  };
+  const content = { body: imageBody(since), columns };
+  if (row === undefined) await session.insert(imageComponents, newRow(uid, repoUid, nowMs, content));
+  else await session.update(imageComponents, { ...row, ...content, updateTimeUs: nowMs * 1000 });
+}
+
+/** The component of a package of an image. */
+function componentOfPackage({ name, version, type, namespace, distro, origin, originVersion }: ImagePackage) {
+  if (type === "") return genericComponent(name, version);
+  const component = componentOf(formatPackageUrl({ type, namespace, distro }, name), { version, origin, originVersion });
+  return typeof component === "string" ? genericComponent(name, version) : component;
+}
