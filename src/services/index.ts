@@ -15,6 +15,8 @@ import { subscriptions, subscriptionsService } from "./events/subscriptions.ts";
 import { accessService } from "./iam/access/access.ts";
 import { accountAssociationsService, removeServiceBindings } from "./iam/account-associations.ts";
 import { keepingAnOwner } from "./iam/auth/last-owner.ts";
+import { findingsService } from "./findings/findings.ts";
+import { findingImagesService } from "./findings/images.ts";
 import { externalGroupRoleMappings, externalGroupRoleMappingsService } from "./iam/external-group-role-mappings.ts";
 import { groupInvitesService, isPromised } from "./iam/group-invites.ts";
 import { groupsService } from "./iam/groups.ts";
@@ -169,6 +171,8 @@ function createServicesOfV2({
     advisoriesService,
     artifactsService,
     securityAdvisoryService,
+    findingsService,
+    findingImagesService(repos),
   ];
   return mount([...services, searchService(services)]);
 }

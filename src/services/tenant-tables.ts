@@ -3,13 +3,15 @@ import type { Resource } from "../resource/index.ts";
 import { groupsTable, membersTable, usersTable } from "./iam/provisioning/directory.ts";
 import { provisioningTable } from "./iam/provisioning/settings.ts";
 import { signIns } from "./iam/provisioning/sign-ins.ts";
-import { imagePackages } from "./registry/image-packages.ts";
+import { imageComponents } from "./matches/tables.ts";
 import { images } from "./registry/images.ts";
+import { imagePackages } from "./registry/package-lists.ts";
+import { tagMoves } from "./registry/tag-moves.ts";
 import { reportTables } from "./registry/vuln-reports.ts";
 
 /** The names of the tables, of what is below groups and of what belongs to it. That of groups is the first. */
 export function tenantTablesOf(resources: Iterable<Resource>): readonly string[] {
   const below = [...resources].filter(({ isOfTenant }) => isOfTenant).map(({ table }) => table);
-  const others = [signIns, usersTable, groupsTable, membersTable, provisioningTable, images, imagePackages];
+  const others = [signIns, usersTable, groupsTable, membersTable, provisioningTable, images, imagePackages, imageComponents, tagMoves];
   return [...new Set([...below, ...others, ...reportTables].map(({ name }) => name))];
 }

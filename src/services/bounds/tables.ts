@@ -10,6 +10,9 @@ import { provisioningTable } from "../iam/provisioning/settings.ts";
 import { signIns } from "../iam/provisioning/sign-ins.ts";
 import { roleBindings } from "../iam/role-bindings.ts";
 import { sessions } from "../iam/tokens/sessions.ts";
+import { imageComponents } from "../matches/tables.ts";
+import { repos } from "../registry/repos.ts";
+import { tagMoves } from "../registry/tag-moves.ts";
 import { removeOrphans } from "./orphans.ts";
 import { removeUnusedUsers } from "./unused-users.ts";
 
@@ -83,9 +86,25 @@ export function boundsOfTables({ database, resources, now, record }: BoundOption
     orphans(membersTable, groupsTable),
     orphans(membersTable, usersTable, { ownerOf: ({ columns }) => String(columns.user_uid) }),
     orphans(provisioningTable, providers, { ownerOf: ({ uid }) => uid }),
-    ...["feed_documents", "documents", "vulnerability_metadata", "artifacts", "artifact_versions", "products"].map(
-      (table) => ({ table, because: byOperator }),
-    ),
+    ...[
+      "feed_documents",
+      "documents",
+      "vulnerability_metadata",
+      "artifacts",
+      "artifact_versions",
+      "products",
+      "vulnerabilities",
+      "vulnerability_records",
+      "affected_packages",
+      "exploit_scores",
+      "known_exploits",
+    ].map((table) => ({ table, because: byOperator })),
+    ...["components", "component_matches"].map((table) => ({
+      table,
+      because: "each distinct package of all images has one row, whatever number of images contains it",
+    })),
+    orphans(imageComponents, repos.table),
+    orphans(tagMoves, repos.table),
     ...["images", "image_packages", "vuln_reports", "vuln_report_findings", "vuln_report_files"].map((table) => ({
       table,
       because: `${byOperator}, and it is removed with its repo`,

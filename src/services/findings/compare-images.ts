@@ -149,5 +149,5 @@ function sorted(some: readonly OfPackage[]): OfPackage[] {
 
 function differ(a: Resolved, b: Resolved): boolean {
   const [x, y] = [a.statements[0]!, b.statements[0]!];
-  return a.state !== b.state || x.fixState !== y.fixState || x.fixedVersion !== y.fixedVersion;
+  return a.state !== b.state || x.fixState !== y.fixState || a.fixedVersion !== b.fixedVersion;
 }

@@ -4,7 +4,7 @@
  * components and a page is made of those pairs only that it shows.
  */
 import type { Finding_Level } from "../../../gen/platform/findings/v1/findings_pb.ts";
-import { componentKeys, type FindingState, type FixState } from "../../matching/index.ts";
+import type { FindingState, FixState } from "../../matching/index.ts";
 import type { ReadSession, Selection } from "../../store/index.ts";
 import { type Match, matchesOf, readMatches } from "../matches/component-matches.ts";
 import { readComponents, type StoredComponent } from "../matches/components.ts";
@@ -83,8 +83,7 @@ export async function countingOf(
     [...components].filter(([, component]) => filter.isWanted === undefined || filter.isWanted(component)),
   );
   const ofWanted = new Map([...wanted.keys()].map((id) => [id, matches.get(id)!]));
-  const keysOf = (id: string) => componentKeys(wanted.get(id)!).map(({ key }) => key);
-  const resolved = await resolveAll(session, ofWanted, keysOf);
+  const resolved = await resolveAll(session, ofWanted, (id) => wanted.get(id)!);
   return [...resolved].flatMap(([id, all]) => {
     const findings = all.filter((finding) => counts(finding, filter));
     return findings.length === 0 ? [] : [{ component: wanted.get(id)!, findings, images: images.get(id)! }];

@@ -21,6 +21,7 @@ import { imageRowsOf, imageViews } from "./image-views.ts";
 import { listComponents } from "./list-components.ts";
 import { statesOf } from "./messages.ts";
 import { selectImages } from "./selected-images.ts";
+import { listTagHistory } from "./tag-history.ts";
 
 const sortable = {
   sortNames: { repo: "parent", digest: "digest", create_time: "create_time_us", created_at: "create_time_us" },
@@ -62,6 +63,7 @@ export function findingImagesService(repos: Resource): MountedService {
     },
 
     compareImages,
+    listTagHistory,
     listComponents,
   });
 }

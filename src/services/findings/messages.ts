@@ -11,7 +11,7 @@ import {
   Finding_State,
   FindingSchema,
 } from "../../../gen/platform/findings/v1/findings_pb.ts";
-import type { Component, FindingState } from "../../matching/index.ts";
+import type { Component, FindingState, FixState } from "../../matching/index.ts";
 import type { Match } from "../matches/component-matches.ts";
 import type { Resolved } from "./resolved.ts";
 
@@ -36,12 +36,12 @@ export function statesOf(given: readonly Finding_State[]): ReadonlySet<FindingSt
 /** @param place absent for a package without an image. */
 export function findingMessage(
   component: Component,
-  { vulnerability, statements, sinceMs }: Resolved,
+  { vulnerability, statements, sinceMs, fixedVersion }: Resolved,
   place?: FindingPlace,
 ): Finding {
   const [deciding] = statements;
   const { id, aliases, level, score, epss, knownExploited } = vulnerability;
-  const { fixState, fixedVersion, justification, state } = deciding!;
+  const { fixState, justification, state } = deciding!;
   return create(FindingSchema, {
     ...(place && { repo: place.repo, digest: place.digest, tags: [...place.tags] }),
     component: componentMessage(component),
@@ -78,10 +78,18 @@ export function componentMessage(component: Component, licenses: readonly string
 function saying({ state, fixState, justification }: Pick<Match, "state" | "fixState" | "justification">) {
   return {
     state: Finding_State[state],
-    fixState: fixState === "UNKNOWN" ? Finding_FixState.UNSPECIFIED : Finding_FixState[fixState],
+    fixState: fixStates[fixState],
     justification: justificationOf(justification),
   };
 }
+
+const fixStates: Readonly<Record<FixState, Finding_FixState>> = {
+  UNKNOWN: Finding_FixState.UNSPECIFIED,
+  FIXED: Finding_FixState.FIXED,
+  NOT_FIXED: Finding_FixState.NOT_FIXED,
+  WONT_FIX: Finding_FixState.WONT_FIX,
+  PENDING: Finding_FixState.PENDING,
+};
 
 /** The kinds of false positives of advisories (`FalsePositiveDetermination.Type`) as justifications of VEX. */
 const justifications: Readonly<Record<string, Finding_Justification>> = {

@@ -24,26 +24,28 @@ export async function queryPackages({ queries, states }: QueryPackagesRequest, c
   const keysOf = (component: Component) => [...new Set(componentKeys(component).map(({ key }) => key))];
   const known = await affectedByKey(session, [...new Set([...distinct.values()].flatMap(keysOf))]);
   const matches = new Map<string, Match[]>();
+  const reasons = new Map<string, string>();
   for (const [text, component] of distinct) {
-    const said = keysOf(component).flatMap((key) =>
-      known.get(key)!.flatMap((affected) => {
-        const statement = statementOf(component, affected);
-        return statement === undefined ? [] : [{ ...statement, sinceMs: affected.sinceMs }];
-      }),
-    );
+    const said: Match[] = [];
+    for (const affected of keysOf(component).flatMap((key) => known.get(key)!)) {
+      const statement = statementOf(component, affected);
+      if (typeof statement === "string") reasons.set(text, statement);
+      else if (statement !== undefined) said.push({ ...statement, sinceMs: affected.sinceMs });
+    }
     matches.set(text, said);
     await session.pause();
   }
-  const resolved = await resolveAll(session, matches, (text) => keysOf(distinct.get(text)!));
+  const resolved = await resolveAll(session, matches, (text) => distinct.get(text)!);
   const wanted = statesOf(states);
   return create(QueryPackagesResponseSchema, {
     results: asked.map((each) => {
       if (typeof each === "string") return create(PackageResultSchema, { unmatchedReason: each });
-      const findings = resolved.get(each.purl + originOf(each))!.filter(({ state }) => wanted.has(state));
+      const text = each.purl + originOf(each);
+      const findings = resolved.get(text)!.filter(({ state }) => wanted.has(state));
       return create(PackageResultSchema, {
         component: componentMessage(each),
         findings: findings.sort(bySeverity).map((finding) => findingMessage(each, finding)),
-        unmatchedReason: unmatchedReason(each) ?? "",
+        unmatchedReason: unmatchedReason(each) ?? reasons.get(text) ?? "",
       });
     }),
   });

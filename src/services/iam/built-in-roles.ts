@@ -13,7 +13,7 @@ export const administratorRoleUid = builtInRoleUid(administratorRole);
 export const ownerRole = "owner";
 
 const consoleViewer = names(
-  "account_associations.list advisories.list apk.list build_report.list group_invites.list groups.list identity.list identity_providers.list",
+  "account_associations.list advisories.list apk.list build_report.list findings.list group_invites.list groups.list identity.list identity_providers.list",
   "libraries.artifacts.list libraries.entitlements.list manifest.list manifest.metadata.list record_signatures.list referrers.list",
   "registry.settings.list repo.list role_bindings.list roles.list sboms.list subscriptions.list tag.list version.list vuln_report.list",
   "vuln_reports.list",
@@ -31,7 +31,7 @@ const owner = names(
   "libraries.entitlements.create libraries.entitlements.delete libraries.java.create libraries.java.list libraries.python.create",
   "libraries.python.list libraries.javascript.create libraries.javascript.list manifest.create manifest.delete manifest.update",
   "repo.check_policies role_bindings.create role_bindings.delete role_bindings.update roles.create roles.delete roles.update tag.create",
-  "tag.delete tag.update terms.accept vuln.create vuln_report.create",
+  "sboms.create tag.delete tag.update terms.accept vex.create vuln.create vuln_report.create",
 );
 const registryPull = names(
   "groups.list manifest.list manifest.metadata.list record_signatures.list referrers.list repo.blobs.get repo.list sboms.list tag.list",

@@ -3,13 +3,14 @@
  * component or changes what is affected, so that they are never stale. A match that ends keeps its times.
  */
 import {
+  AffectedPackage,
   type Component,
+  type ComponentKey,
   componentKeys,
-  evaluateFact,
   type FindingState,
   type FixState,
   statusOfEvents,
-  factVersion,
+  type UnmatchedReason,
 } from "../../matching/index.ts";
 import { fixedUid } from "../../new-uid.ts";
 import { newRow } from "../../resource/index.ts";
@@ -42,29 +43,38 @@ export interface Match extends Statement {
 /** The rows that are read at once. */
 const portion = 1000;
 
-/** What a record says about a component; undefined when it says nothing about it. */
-export function statementOf(component: Component, affected: Affected): Statement | undefined {
-  const { fact, events, feed, id, kind, modifyMs, vulnerability } = affected;
-  const about = factVersion(component, fact);
-  if (about === undefined) return undefined;
-  const { version, isOfOrigin } = about;
-  const common = { feed, id, kind, modifyMs, vulnerability, isOfOrigin };
-  if (events !== undefined) {
-    const status = statusOfEvents(events, component.type, version);
-    if (status === undefined) return undefined;
-    const { state, fixState, fixedVersion = "", justification = "" } = status;
-    return { ...common, state, fixState, fixedVersion, justification };
+/** The facts of a row, read once for all components. */
+const compiled = new WeakMap<Affected, AffectedPackage>();
+
+/**
+ * What a record says about a component; undefined when it says nothing about it, or the reason why it is not known what
+ * it says.
+ */
+export function statementOf(component: Component, affected: Affected): Statement | UnmatchedReason | undefined {
+  const facts = compiled.get(affected) ?? new AffectedPackage(affected.facts);
+  compiled.set(affected, facts);
+  for (const at of componentKeys(component)) {
+    const said = at.key === affected.key ? facts.evaluate(at) : undefined;
+    if (said !== undefined) return statementAt(at, said, affected);
   }
-  const result = evaluateFact(fact, component.type, version);
-  if (!result.isAffected) return undefined;
-  const { fixedVersion = "" } = result;
-  return {
-    ...common,
-    state: "AFFECTED",
-    fixState: fixedVersion === "" ? "UNKNOWN" : "FIXED",
-    fixedVersion,
-    justification: "",
-  };
+  return undefined;
+}
+
+function statementAt(
+  { type, version, isSource }: ComponentKey,
+  { isAffected, fixedVersion = "", reason }: ReturnType<AffectedPackage["evaluate"]> & object,
+  { events, feed, id, kind, modifyMs, vulnerability }: Affected,
+): Statement | UnmatchedReason | undefined {
+  const common = { feed, id, kind, modifyMs, vulnerability, isOfOrigin: isSource };
+  if (events !== undefined) {
+    const status = statusOfEvents(events, type, version);
+    if (status === undefined) return undefined;
+    const { state, fixState, justification } = status;
+    return { ...common, state, fixState, fixedVersion: status.fixedVersion, justification };
+  }
+  if (isAffected !== true) return reason;
+  const fixState = fixedVersion === "" ? "UNKNOWN" : "FIXED";
+  return { ...common, state: "AFFECTED", fixState, fixedVersion, justification: "" };
 }
 
 /** Writes what is known about components that were just stored. */
@@ -78,7 +88,7 @@ export async function matchComponents(
   for (const [component, keys] of keysOf)
     for (const affected of keys.flatMap((key) => known.get(key) ?? [])) {
       const statement = statementOf(component, affected);
-      if (statement !== undefined)
+      if (typeof statement === "object")
         await insertMatch(session, component.id, affected.uid, { ...statement, sinceMs: affected.sinceMs }, nowMs);
     }
 }
@@ -103,7 +113,7 @@ export async function refreshMatches(
       for (const component of components)
         for (const affected of keysFor(component).flatMap((key) => byKey.get(key) ?? [])) {
           const statement = statementOf(component, affected);
-          if (statement === undefined) continue;
+          if (typeof statement !== "object") continue;
           const rows = stored.get(affected.uid) ?? [];
           await saveMatch(session, component.id, affected.uid, statement, rows, nowMs);
           holding.get(affected.uid)!.add(component.id);

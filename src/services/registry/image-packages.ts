@@ -13,6 +13,7 @@ import { imageComponents } from "../matches/tables.ts";
 import { refreshImageComponents, removeImageComponents } from "./image-components.ts";
 import { images, imageUid, type ReadSbom, readImages, storeImage } from "./images.ts";
 import { type ImagePackage, imagePackages, listsOf, type PackageLists, readPackageLists } from "./package-lists.ts";
+import { tagMoves } from "./tag-moves.ts";
 
 export type { ImagePackage } from "./package-lists.ts";
 
@@ -76,9 +77,9 @@ async function saveLists(
   return saved;
 }
 
-/** Removes the images of a repo and their packages. */
+/** Removes the images of a repo with their packages and components, and the moves of its tags. */
 export async function removeImages(session: WriteSession, repoUid: string): Promise<void> {
-  for (const table of [images, imagePackages, imageComponents])
+  for (const table of [images, imagePackages, imageComponents, tagMoves])
     for await (const rows of session.pages(table, { parent: repoUid, limit: 200 }))
       for (const { uid } of rows) await session.remove(table, uid);
 }

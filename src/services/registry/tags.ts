@@ -24,6 +24,7 @@ import {
 import type { Row } from "../../store/index.ts";
 import { hasEnded, productsIn } from "./products.ts";
 import { repos } from "./repos.ts";
+import { recordMove } from "./tag-moves.ts";
 
 /** Families of generated tags, distinguished by their names. A name may be in several. */
 const families = { referrer: /^sha256-/, date: /-20[0-9]{6}$/, epoch: /-r[0-9]+$/ } as const;
@@ -64,12 +65,15 @@ export const tags = defineResource({
     includeEpochs: () => [],
   },
   unique: ["name"],
-  check({ after, paths }) {
+  async check({ parent, before, after, paths }, context) {
     const concernsDigest = paths?.some(([field]) => field?.name === "digest") ?? true;
     if (after.digest === "" && concernsDigest)
       // only v1 has tags without a digest
       throw invalid({ field: "digest", description: "is required" });
+    if (before?.digest !== after.digest) await recordMove(context, parent, after);
   },
+  checkRemoval: ({ parent, columns }, context) =>
+    recordMove(context, parent, { name: columns.name as string, digest: "" }),
   /** A tag is deprecated as soon as the version that it is of has reached its end of life. */
   async hydrate(messages, rows, session, { nowMs }) {
     const undecided = messages.map((tag, i) => ({ tag, repo: rows[i]!.parent })).filter(({ tag }) => !tag.deprecated);

@@ -47,6 +47,7 @@ export const findings: Migration = {
       columns: { digest: "text", components: "texts", parts: "texts", is_part: "integer", has_sbom: "integer" },
       indexes: [["digest"]],
     }),
+    ...resourceTable(dialect, "tag_moves", { columns: { tag: "text" }, indexes: [["parent", "tag"]] }),
     ...resourceTable(dialect, "sbom_documents", { columns: { digest: "text" }, indexes: [["parent", "digest"]] }),
   ],
 };

@@ -966,7 +966,7 @@ export const FindingsService: GenService<{
   },
   /**
    * Lists the findings in images that the caller may see. An image that is the manifest of one platform in an index
-   * counts as part of the index, unless it has a tag or the request names it. Errors: INVALID_ARGUMENT.
+   * counts as part of the index, unless the request names it or asks for tags. Errors: INVALID_ARGUMENT.
    *
    * @generated from rpc platform.findings.v1.FindingsService.ListFindings
    */

@@ -22,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/findings/v1/images.proto.
  */
 export const file_platform_findings_v1_images: GenFile = /*@__PURE__*/
-  fileDesc("CiFwbGF0Zm9ybS9maW5kaW5ncy92MS9pbWFnZXMucHJvdG8SFHBsYXRmb3JtLmZpbmRpbmdzLnYxIsYCCgVJbWFnZRI1CgRyZXBvGAEgASgJQifgQQP6QSEKH3JlZ2lzdHJ5LnBsYXRmb3JtLmludGVybmFsL1JlcG8SFgoJcmVwb19uYW1lGAIgASgJQgPgQQMSEwoGZGlnZXN0GAMgASgJQgPgQQMSEQoEdGFncxgEIAMoCUID4EEDEhYKCXBsYXRmb3JtcxgFIAMoCUID4EEDEhwKD2NvbXBvbmVudF9jb3VudBgGIAEoBUID4EEDEjsKDGxldmVsX2NvdW50cxgHIAMoCzIgLnBsYXRmb3JtLmZpbmRpbmdzLnYxLkxldmVsQ291bnRCA+BBAxI8ChNvbGRlc3RfZmluZGluZ190aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhUKCGhhc19zYm9tGAkgASgIQgPgQQMiWQoKTGV2ZWxDb3VudBI3CgVsZXZlbBgBIAEoDjIjLnBsYXRmb3JtLmZpbmRpbmdzLnYxLkZpbmRpbmcuTGV2ZWxCA+BBAxISCgVjb3VudBgCIAEoBUID4EEDImkKD0dldEltYWdlUmVxdWVzdBI5CgRyZXBvGAEgASgJQivgQQL6QSEKH3JlZ2lzdHJ5LnBsYXRmb3JtLmludGVybmFsL1JlcG/Y8xgBEhsKBmRpZ2VzdBgCIAEoCUIL4EECukgFcgMY/wEiqAYKEUxpc3RJbWFnZXNSZXF1ZXN0Ei4KBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVWlkcEZpbHRlckID4EEBEkIKBHJlcG8YAiABKAlCL+BBAfpBIQofcmVnaXN0cnkucGxhdGZvcm0uaW50ZXJuYWwvUmVwb7pIBXIDGIAQSACIAQESIwoHZGlnZXN0cxgDIAMoCUIS4EEBukgMkgEJEGQiBXIDGP8BEiAKBHRhZ3MYBCADKAlCEuBBAbpIDJIBCRBkIgVyAxiAARIYCgtvbmx5X3RhZ2dlZBgFIAEoCEID4EEBEh4KBHB1cmwYBiABKAlCC+BBAbpIBXIDGIAQSAGIAQESIQoHdmVyc2lvbhgHIAEoCUIL4EEBukgFcgMYgBBIAogBARIuChF2dWxuZXJhYmlsaXR5X2lkcxgIIAMoCUIT4EEBukgNkgEKEOgHIgVyAxj/ARJHCgZsZXZlbHMYCSADKA4yIy5wbGF0Zm9ybS5maW5kaW5ncy52MS5GaW5kaW5nLkxldmVsQhLgQQG6SAySAQkQCiIFggECEAESIQoPa25vd25fZXhwbG9pdGVkGAogASgIQgPgQQFIA4gBARIxCghtaW5fZXBzcxgLIAEoAUIa4EEBukgUEhIZAAAAAAAA8D8pAAAAAAAAAABIBIgBARJHCgZzdGF0ZXMYDCADKA4yIy5wbGF0Zm9ybS5maW5kaW5ncy52MS5GaW5kaW5nLlN0YXRlQhLgQQG6SAySAQkQCiIFggECEAESGgoIaGFzX3Nib20YDSABKAhCA+BBAUgFiAEBEh4KCXBhZ2Vfc2l6ZRjrByABKAVCCuBBAbpIBBoCKAASIAoKcGFnZV90b2tlbhjsByABKAlCC+BBAbpIBXIDGIBAEh4KCG9yZGVyX2J5GO0HIAEoCUIL4EEBukgFcgMYgAQSGQoEc2tpcBjuByABKAVCCuBBAbpIBBoCKABCBwoFX3JlcG9CBwoFX3B1cmxCCgoIX3ZlcnNpb25CEgoQX2tub3duX2V4cGxvaXRlZEILCglfbWluX2Vwc3NCCwoJX2hhc19zYm9tIsUBChJMaXN0SW1hZ2VzUmVzcG9uc2USMAoGaW1hZ2VzGAEgAygLMhsucGxhdGZvcm0uZmluZGluZ3MudjEuSW1hZ2VCA+BBAxIiCg9uZXh0X3BhZ2VfdG9rZW4Y6wcgASgJQgPgQQNIAIgBARIeCgt0b3RhbF9jb3VudBjsByABKANCA+BBA0gBiAEBEhUKB3NraXBwZWQY7QcgASgFQgPgQQNCEgoQX25leHRfcGFnZV90b2tlbkIOCgxfdG90YWxfY291bnQiUgoUQ29tcGFyZUltYWdlc1JlcXVlc3QSGwoEYmFzZRgBIAEoCUIN4EECukgHcgUQARiAIBIdCgZ0YXJnZXQYAiABKAlCDeBBArpIB3IFEAEYgCAi9wEKFUNvbXBhcmVJbWFnZXNSZXNwb25zZRIuCgRiYXNlGAEgASgLMhsucGxhdGZvcm0uZmluZGluZ3MudjEuSW1hZ2VCA+BBAxIwCgZ0YXJnZXQYAiABKAsyGy5wbGF0Zm9ybS5maW5kaW5ncy52MS5JbWFnZUID4EEDEj8KCmNvbXBvbmVudHMYAyABKAsyJi5wbGF0Zm9ybS5maW5kaW5ncy52MS5Db21wb25lbnRDaGFuZ2VzQgPgQQMSOwoIZmluZGluZ3MYBCABKAsyJC5wbGF0Zm9ybS5maW5kaW5ncy52MS5GaW5kaW5nQ2hhbmdlc0ID4EEDIrsBChBDb21wb25lbnRDaGFuZ2VzEjMKBWFkZGVkGAEgAygLMh8ucGxhdGZvcm0uZmluZGluZ3MudjEuQ29tcG9uZW50QgPgQQMSNQoHcmVtb3ZlZBgCIAMoCzIfLnBsYXRmb3JtLmZpbmRpbmdzLnYxLkNvbXBvbmVudEID4EEDEjsKB2NoYW5nZWQYAyADKAsyJS5wbGF0Zm9ybS5maW5kaW5ncy52MS5Db21wb25lbnRDaGFuZ2VCA+BBAyJ8Cg9Db21wb25lbnRDaGFuZ2USNAoGYmVmb3JlGAEgASgLMh8ucGxhdGZvcm0uZmluZGluZ3MudjEuQ29tcG9uZW50QgPgQQMSMwoFYWZ0ZXIYAiABKAsyHy5wbGF0Zm9ybS5maW5kaW5ncy52MS5Db21wb25lbnRCA+BBAyK1AQoORmluZGluZ0NoYW5nZXMSMgoGb3BlbmVkGAEgAygLMh0ucGxhdGZvcm0uZmluZGluZ3MudjEuRmluZGluZ0ID4EEDEjQKCHJlc29sdmVkGAIgAygLMh0ucGxhdGZvcm0uZmluZGluZ3MudjEuRmluZGluZ0ID4EEDEjkKB2NoYW5nZWQYAyADKAsyIy5wbGF0Zm9ybS5maW5kaW5ncy52MS5GaW5kaW5nQ2hhbmdlQgPgQQMidgoNRmluZGluZ0NoYW5nZRIyCgZiZWZvcmUYASABKAsyHS5wbGF0Zm9ybS5maW5kaW5ncy52MS5GaW5kaW5nQgPgQQMSMQoFYWZ0ZXIYAiABKAsyHS5wbGF0Zm9ybS5maW5kaW5ncy52MS5GaW5kaW5nQgPgQQMi/AEKD0xpc3RlZENvbXBvbmVudBI3Cgljb21wb25lbnQYASABKAsyHy5wbGF0Zm9ybS5maW5kaW5ncy52MS5Db21wb25lbnRCA+BBAxIYCgtpbWFnZV9jb3VudBgCIAEoBUID4EEDEjsKDGxldmVsX2NvdW50cxgDIAMoCzIgLnBsYXRmb3JtLmZpbmRpbmdzLnYxLkxldmVsQ291bnRCA+BBAxIdChB1bm1hdGNoZWRfcmVhc29uGAQgASgJQgPgQQMSOgoLb2NjdXJyZW5jZXMYBSADKAsyIC5wbGF0Zm9ybS5maW5kaW5ncy52MS5PY2N1cnJlbmNlQgPgQQMiYQoKT2NjdXJyZW5jZRITCgZkaWdlc3QYASABKAlCA+BBAxIWCglsb2NhdGlvbnMYAiADKAlCA+BBAxISCgVsYXllchgDIAEoCUID4EEDEhIKBW93bmVyGAQgASgJQgPgQQMilwQKFUxpc3RDb21wb25lbnRzUmVxdWVzdBIuCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVpZHBGaWx0ZXJCA+BBARIfCgVpbWFnZRgCIAEoCUIL4EEBukgFcgMYgCBIAIgBARJCCgRyZXBvGAMgASgJQi/gQQH6QSEKH3JlZ2lzdHJ5LnBsYXRmb3JtLmludGVybmFsL1JlcG+6SAVyAxiAEEgBiAEBEiEKBXB1cmxzGAQgAygJQhLgQQG6SAySAQkQZCIFcgMYgBASKQoNcGFja2FnZV9uYW1lcxgFIAMoCUIS4EEBukgMkgEJEGQiBXIDGIAEEiAKBXR5cGVzGAYgAygJQhHgQQG6SAuSAQgQMiIEcgIYQBIkCghsaWNlbnNlcxgHIAMoCUIS4EEBukgMkgEJEGQiBXIDGP8BEhsKCXVubWF0Y2hlZBgIIAEoCEID4EEBSAKIAQESGAoLb25seV90YWdnZWQYCSABKAhCA+BBARIeCglwYWdlX3NpemUY6wcgASgFQgrgQQG6SAQaAigAEiAKCnBhZ2VfdG9rZW4Y7AcgASgJQgvgQQG6SAVyAxiAQBIeCghvcmRlcl9ieRjtByABKAlCC+BBAbpIBXIDGIAEEhkKBHNraXAY7gcgASgFQgrgQQG6SAQaAigAQggKBl9pbWFnZUIHCgVfcmVwb0IMCgpfdW5tYXRjaGVkItcBChZMaXN0Q29tcG9uZW50c1Jlc3BvbnNlEj4KCmNvbXBvbmVudHMYASADKAsyJS5wbGF0Zm9ybS5maW5kaW5ncy52MS5MaXN0ZWRDb21wb25lbnRCA+BBAxIiCg9uZXh0X3BhZ2VfdG9rZW4Y6wcgASgJQgPgQQNIAIgBARIeCgt0b3RhbF9jb3VudBjsByABKANCA+BBA0gBiAEBEhUKB3NraXBwZWQY7QcgASgFQgPgQQNCEgoQX25leHRfcGFnZV90b2tlbkIOCgxfdG90YWxfY291bnQy+gUKDUltYWdlc1NlcnZpY2USpQEKCEdldEltYWdlEiUucGxhdGZvcm0uZmluZGluZ3MudjEuR2V0SW1hZ2VSZXF1ZXN0GhsucGxhdGZvcm0uZmluZGluZ3MudjEuSW1hZ2UiVZACAdpBC3JlcG8sZGlnZXN0yvMYChIICgadGMUMzQyC0+STAjASLi9maW5kaW5ncy92MS9pbWFnZXMve3JlcG89Kip9L2RpZ2VzdHMve2RpZ2VzdH0SsQEKCkxpc3RJbWFnZXMSJy5wbGF0Zm9ybS5maW5kaW5ncy52MS5MaXN0SW1hZ2VzUmVxdWVzdBooLnBsYXRmb3JtLmZpbmRpbmdzLnYxLkxpc3RJbWFnZXNSZXNwb25zZSJQkAIB2kEAyvMYDBIKCgadGMUMzQwQAYLT5JMCNFodOgEqIhgvZmluZGluZ3MvdjEvaW1hZ2VzOmxpc3QSEy9maW5kaW5ncy92MS9pbWFnZXMSrgEKDUNvbXBhcmVJbWFnZXMSKi5wbGF0Zm9ybS5maW5kaW5ncy52MS5Db21wYXJlSW1hZ2VzUmVxdWVzdBorLnBsYXRmb3JtLmZpbmRpbmdzLnYxLkNvbXBhcmVJbWFnZXNSZXNwb25zZSJEkAIB2kELYmFzZSx0YXJnZXTK8xgMEgoKBp0YxQzNDBABgtPkkwIdEhsvZmluZGluZ3MvdjEvaW1hZ2VzOmNvbXBhcmUSxQEKDkxpc3RDb21wb25lbnRzEisucGxhdGZvcm0uZmluZGluZ3MudjEuTGlzdENvbXBvbmVudHNSZXF1ZXN0GiwucGxhdGZvcm0uZmluZGluZ3MudjEuTGlzdENvbXBvbmVudHNSZXNwb25zZSJYkAIB2kEAyvMYDBIKCgadGMUMzQwQAYLT5JMCPFohOgEqIhwvZmluZGluZ3MvdjEvY29tcG9uZW50czpsaXN0EhcvZmluZGluZ3MvdjEvY29tcG9uZW50cxoUykERcGxhdGZvcm0uaW50ZXJuYWxCbgocZGV2LnBsYXRmb3JtLmFwaS5maW5kaW5ncy52MVABWjVwbGF0Zm9ybS5pbnRlcm5hbC9hcGkvcGxhdGZvcm0vZmluZGluZ3MvdjE7ZmluZGluZ3N2MaoCFFBsYXRmb3JtLkZpbmRpbmdzLlYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_client, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_timestamp, file_platform_annotations_annotations, file_platform_common_uidp_filter, file_platform_findings_v1_findings]);
+  fileDesc("CiFwbGF0Zm9ybS9maW5kaW5ncy92MS9pbWFnZXMucHJvdG8SFHBsYXRmb3JtLmZpbmRpbmdzLnYxIsYCCgVJbWFnZRI1CgRyZXBvGAEgASgJQifgQQP6QSEKH3JlZ2lzdHJ5LnBsYXRmb3JtLmludGVybmFsL1JlcG8SFgoJcmVwb19uYW1lGAIgASgJQgPgQQMSEwoGZGlnZXN0GAMgASgJQgPgQQMSEQoEdGFncxgEIAMoCUID4EEDEhYKCXBsYXRmb3JtcxgFIAMoCUID4EEDEhwKD2NvbXBvbmVudF9jb3VudBgGIAEoBUID4EEDEjsKDGxldmVsX2NvdW50cxgHIAMoCzIgLnBsYXRmb3JtLmZpbmRpbmdzLnYxLkxldmVsQ291bnRCA+BBAxI8ChNvbGRlc3RfZmluZGluZ190aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhUKCGhhc19zYm9tGAkgASgIQgPgQQMiWQoKTGV2ZWxDb3VudBI3CgVsZXZlbBgBIAEoDjIjLnBsYXRmb3JtLmZpbmRpbmdzLnYxLkZpbmRpbmcuTGV2ZWxCA+BBAxISCgVjb3VudBgCIAEoBUID4EEDImkKD0dldEltYWdlUmVxdWVzdBI5CgRyZXBvGAEgASgJQivgQQL6QSEKH3JlZ2lzdHJ5LnBsYXRmb3JtLmludGVybmFsL1JlcG/Y8xgBEhsKBmRpZ2VzdBgCIAEoCUIL4EECukgFcgMY/wEiqAYKEUxpc3RJbWFnZXNSZXF1ZXN0Ei4KBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVWlkcEZpbHRlckID4EEBEkIKBHJlcG8YAiABKAlCL+BBAfpBIQofcmVnaXN0cnkucGxhdGZvcm0uaW50ZXJuYWwvUmVwb7pIBXIDGIAQSACIAQESIwoHZGlnZXN0cxgDIAMoCUIS4EEBukgMkgEJEGQiBXIDGP8BEiAKBHRhZ3MYBCADKAlCEuBBAbpIDJIBCRBkIgVyAxiAARIYCgtvbmx5X3RhZ2dlZBgFIAEoCEID4EEBEh4KBHB1cmwYBiABKAlCC+BBAbpIBXIDGIAQSAGIAQESIQoHdmVyc2lvbhgHIAEoCUIL4EEBukgFcgMYgBBIAogBARIuChF2dWxuZXJhYmlsaXR5X2lkcxgIIAMoCUIT4EEBukgNkgEKEOgHIgVyAxj/ARJHCgZsZXZlbHMYCSADKA4yIy5wbGF0Zm9ybS5maW5kaW5ncy52MS5GaW5kaW5nLkxldmVsQhLgQQG6SAySAQkQCiIFggECEAESIQoPa25vd25fZXhwbG9pdGVkGAogASgIQgPgQQFIA4gBARIxCghtaW5fZXBzcxgLIAEoAUIa4EEBukgUEhIZAAAAAAAA8D8pAAAAAAAAAABIBIgBARJHCgZzdGF0ZXMYDCADKA4yIy5wbGF0Zm9ybS5maW5kaW5ncy52MS5GaW5kaW5nLlN0YXRlQhLgQQG6SAySAQkQCiIFggECEAESGgoIaGFzX3Nib20YDSABKAhCA+BBAUgFiAEBEh4KCXBhZ2Vfc2l6ZRjrByABKAVCCuBBAbpIBBoCKAASIAoKcGFnZV90b2tlbhjsByABKAlCC+BBAbpIBXIDGIBAEh4KCG9yZGVyX2J5GO0HIAEoCUIL4EEBukgFcgMYgAQSGQoEc2tpcBjuByABKAVCCuBBAbpIBBoCKABCBwoFX3JlcG9CBwoFX3B1cmxCCgoIX3ZlcnNpb25CEgoQX2tub3duX2V4cGxvaXRlZEILCglfbWluX2Vwc3NCCwoJX2hhc19zYm9tIsUBChJMaXN0SW1hZ2VzUmVzcG9uc2USMAoGaW1hZ2VzGAEgAygLMhsucGxhdGZvcm0uZmluZGluZ3MudjEuSW1hZ2VCA+BBAxIiCg9uZXh0X3BhZ2VfdG9rZW4Y6wcgASgJQgPgQQNIAIgBARIeCgt0b3RhbF9jb3VudBjsByABKANCA+BBA0gBiAEBEhUKB3NraXBwZWQY7QcgASgFQgPgQQNCEgoQX25leHRfcGFnZV90b2tlbkIOCgxfdG90YWxfY291bnQiUgoUQ29tcGFyZUltYWdlc1JlcXVlc3QSGwoEYmFzZRgBIAEoCUIN4EECukgHcgUQARiAIBIdCgZ0YXJnZXQYAiABKAlCDeBBArpIB3IFEAEYgCAi9wEKFUNvbXBhcmVJbWFnZXNSZXNwb25zZRIuCgRiYXNlGAEgASgLMhsucGxhdGZvcm0uZmluZGluZ3MudjEuSW1hZ2VCA+BBAxIwCgZ0YXJnZXQYAiABKAsyGy5wbGF0Zm9ybS5maW5kaW5ncy52MS5JbWFnZUID4EEDEj8KCmNvbXBvbmVudHMYAyABKAsyJi5wbGF0Zm9ybS5maW5kaW5ncy52MS5Db21wb25lbnRDaGFuZ2VzQgPgQQMSOwoIZmluZGluZ3MYBCABKAsyJC5wbGF0Zm9ybS5maW5kaW5ncy52MS5GaW5kaW5nQ2hhbmdlc0ID4EEDIrsBChBDb21wb25lbnRDaGFuZ2VzEjMKBWFkZGVkGAEgAygLMh8ucGxhdGZvcm0uZmluZGluZ3MudjEuQ29tcG9uZW50QgPgQQMSNQoHcmVtb3ZlZBgCIAMoCzIfLnBsYXRmb3JtLmZpbmRpbmdzLnYxLkNvbXBvbmVudEID4EEDEjsKB2NoYW5nZWQYAyADKAsyJS5wbGF0Zm9ybS5maW5kaW5ncy52MS5Db21wb25lbnRDaGFuZ2VCA+BBAyJ8Cg9Db21wb25lbnRDaGFuZ2USNAoGYmVmb3JlGAEgASgLMh8ucGxhdGZvcm0uZmluZGluZ3MudjEuQ29tcG9uZW50QgPgQQMSMwoFYWZ0ZXIYAiABKAsyHy5wbGF0Zm9ybS5maW5kaW5ncy52MS5Db21wb25lbnRCA+BBAyK1AQoORmluZGluZ0NoYW5nZXMSMgoGb3BlbmVkGAEgAygLMh0ucGxhdGZvcm0uZmluZGluZ3MudjEuRmluZGluZ0ID4EEDEjQKCHJlc29sdmVkGAIgAygLMh0ucGxhdGZvcm0uZmluZGluZ3MudjEuRmluZGluZ0ID4EEDEjkKB2NoYW5nZWQYAyADKAsyIy5wbGF0Zm9ybS5maW5kaW5ncy52MS5GaW5kaW5nQ2hhbmdlQgPgQQMidgoNRmluZGluZ0NoYW5nZRIyCgZiZWZvcmUYASABKAsyHS5wbGF0Zm9ybS5maW5kaW5ncy52MS5GaW5kaW5nQgPgQQMSMQoFYWZ0ZXIYAiABKAsyHS5wbGF0Zm9ybS5maW5kaW5ncy52MS5GaW5kaW5nQgPgQQMizQEKFUxpc3RUYWdIaXN0b3J5UmVxdWVzdBI3CgN1aWQYASABKAlCKuBBAvpBIAoecmVnaXN0cnkucGxhdGZvcm0uaW50ZXJuYWwvVGFn2PMYARIeCglwYWdlX3NpemUY6wcgASgFQgrgQQG6SAQaAigAEiAKCnBhZ2VfdG9rZW4Y7AcgASgJQgvgQQG6SAVyAxiAQBIeCghvcmRlcl9ieRjtByABKAlCC+BBAbpIBXIDGIAEEhkKBHNraXAY7gcgASgFQgrgQQG6SAQaAigAItQBChZMaXN0VGFnSGlzdG9yeVJlc3BvbnNlEjsKB2VudHJpZXMYASADKAsyJS5wbGF0Zm9ybS5maW5kaW5ncy52MS5UYWdIaXN0b3J5RW50cnlCA+BBAxIiCg9uZXh0X3BhZ2VfdG9rZW4Y6wcgASgJQgPgQQNIAIgBARIeCgt0b3RhbF9jb3VudBjsByABKANCA+BBA0gBiAEBEhUKB3NraXBwZWQY7QcgASgFQgPgQQNCEgoQX25leHRfcGFnZV90b2tlbkIOCgxfdG90YWxfY291bnQiggEKD1RhZ0hpc3RvcnlFbnRyeRITCgZkaWdlc3QYASABKAlCA+BBAxItCgRmcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEisKAnRvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIvwBCg9MaXN0ZWRDb21wb25lbnQSNwoJY29tcG9uZW50GAEgASgLMh8ucGxhdGZvcm0uZmluZGluZ3MudjEuQ29tcG9uZW50QgPgQQMSGAoLaW1hZ2VfY291bnQYAiABKAVCA+BBAxI7CgxsZXZlbF9jb3VudHMYAyADKAsyIC5wbGF0Zm9ybS5maW5kaW5ncy52MS5MZXZlbENvdW50QgPgQQMSHQoQdW5tYXRjaGVkX3JlYXNvbhgEIAEoCUID4EEDEjoKC29jY3VycmVuY2VzGAUgAygLMiAucGxhdGZvcm0uZmluZGluZ3MudjEuT2NjdXJyZW5jZUID4EEDImEKCk9jY3VycmVuY2USEwoGZGlnZXN0GAEgASgJQgPgQQMSFgoJbG9jYXRpb25zGAIgAygJQgPgQQMSEgoFbGF5ZXIYAyABKAlCA+BBAxISCgVvd25lchgEIAEoCUID4EEDIpcEChVMaXN0Q29tcG9uZW50c1JlcXVlc3QSLgoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VaWRwRmlsdGVyQgPgQQESHwoFaW1hZ2UYAiABKAlCC+BBAbpIBXIDGIAgSACIAQESQgoEcmVwbxgDIAEoCUIv4EEB+kEhCh9yZWdpc3RyeS5wbGF0Zm9ybS5pbnRlcm5hbC9SZXBvukgFcgMYgBBIAYgBARIhCgVwdXJscxgEIAMoCUIS4EEBukgMkgEJEGQiBXIDGIAQEikKDXBhY2thZ2VfbmFtZXMYBSADKAlCEuBBAbpIDJIBCRBkIgVyAxiABBIgCgV0eXBlcxgGIAMoCUIR4EEBukgLkgEIEDIiBHICGEASJAoIbGljZW5zZXMYByADKAlCEuBBAbpIDJIBCRBkIgVyAxj/ARIbCgl1bm1hdGNoZWQYCCABKAhCA+BBAUgCiAEBEhgKC29ubHlfdGFnZ2VkGAkgASgIQgPgQQESHgoJcGFnZV9zaXplGOsHIAEoBUIK4EEBukgEGgIoABIgCgpwYWdlX3Rva2VuGOwHIAEoCUIL4EEBukgFcgMYgEASHgoIb3JkZXJfYnkY7QcgASgJQgvgQQG6SAVyAxiABBIZCgRza2lwGO4HIAEoBUIK4EEBukgEGgIoAEIICgZfaW1hZ2VCBwoFX3JlcG9CDAoKX3VubWF0Y2hlZCLXAQoWTGlzdENvbXBvbmVudHNSZXNwb25zZRI+Cgpjb21wb25lbnRzGAEgAygLMiUucGxhdGZvcm0uZmluZGluZ3MudjEuTGlzdGVkQ29tcG9uZW50QgPgQQMSIgoPbmV4dF9wYWdlX3Rva2VuGOsHIAEoCUID4EEDSACIAQESHgoLdG90YWxfY291bnQY7AcgASgDQgPgQQNIAYgBARIVCgdza2lwcGVkGO0HIAEoBUID4EEDQhIKEF9uZXh0X3BhZ2VfdG9rZW5CDgoMX3RvdGFsX2NvdW50MqcHCg1JbWFnZXNTZXJ2aWNlEqUBCghHZXRJbWFnZRIlLnBsYXRmb3JtLmZpbmRpbmdzLnYxLkdldEltYWdlUmVxdWVzdBobLnBsYXRmb3JtLmZpbmRpbmdzLnYxLkltYWdlIlWQAgHaQQtyZXBvLGRpZ2VzdMrzGAoSCAoGnRjFDM0MgtPkkwIwEi4vZmluZGluZ3MvdjEvaW1hZ2VzL3tyZXBvPSoqfS9kaWdlc3RzL3tkaWdlc3R9ErEBCgpMaXN0SW1hZ2VzEicucGxhdGZvcm0uZmluZGluZ3MudjEuTGlzdEltYWdlc1JlcXVlc3QaKC5wbGF0Zm9ybS5maW5kaW5ncy52MS5MaXN0SW1hZ2VzUmVzcG9uc2UiUJACAdpBAMrzGAwSCgoGnRjFDM0MEAGC0+STAjRaHToBKiIYL2ZpbmRpbmdzL3YxL2ltYWdlczpsaXN0EhMvZmluZGluZ3MvdjEvaW1hZ2VzEq4BCg1Db21wYXJlSW1hZ2VzEioucGxhdGZvcm0uZmluZGluZ3MudjEuQ29tcGFyZUltYWdlc1JlcXVlc3QaKy5wbGF0Zm9ybS5maW5kaW5ncy52MS5Db21wYXJlSW1hZ2VzUmVzcG9uc2UiRJACAdpBC2Jhc2UsdGFyZ2V0yvMYDBIKCgadGMUMzQwQAYLT5JMCHRIbL2ZpbmRpbmdzL3YxL2ltYWdlczpjb21wYXJlEqoBCg5MaXN0VGFnSGlzdG9yeRIrLnBsYXRmb3JtLmZpbmRpbmdzLnYxLkxpc3RUYWdIaXN0b3J5UmVxdWVzdBosLnBsYXRmb3JtLmZpbmRpbmdzLnYxLkxpc3RUYWdIaXN0b3J5UmVzcG9uc2UiPZACAdpBA3VpZMrzGAYSBAoCzQyC0+STAiQSIi9maW5kaW5ncy92MS90YWdzL3t1aWQ9Kip9L2hpc3RvcnkSxQEKDkxpc3RDb21wb25lbnRzEisucGxhdGZvcm0uZmluZGluZ3MudjEuTGlzdENvbXBvbmVudHNSZXF1ZXN0GiwucGxhdGZvcm0uZmluZGluZ3MudjEuTGlzdENvbXBvbmVudHNSZXNwb25zZSJYkAIB2kEAyvMYDBIKCgadGMUMzQwQAYLT5JMCPFohOgEqIhwvZmluZGluZ3MvdjEvY29tcG9uZW50czpsaXN0EhcvZmluZGluZ3MvdjEvY29tcG9uZW50cxoUykERcGxhdGZvcm0uaW50ZXJuYWxCbgocZGV2LnBsYXRmb3JtLmFwaS5maW5kaW5ncy52MVABWjVwbGF0Zm9ybS5pbnRlcm5hbC9hcGkvcGxhdGZvcm0vZmluZGluZ3MvdjE7ZmluZGluZ3N2MaoCFFBsYXRmb3JtLkZpbmRpbmdzLlYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_client, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_timestamp, file_platform_annotations_annotations, file_platform_common_uidp_filter, file_platform_findings_v1_findings]);
 
 /**
  * A digest in a repo.
@@ -533,6 +533,134 @@ export const FindingChangeSchema: GenMessage<FindingChange> = /*@__PURE__*/
   messageDesc(file_platform_findings_v1_images, 10);
 
 /**
+ * Request of ListTagHistory.
+ *
+ * @generated from message platform.findings.v1.ListTagHistoryRequest
+ */
+export type ListTagHistoryRequest = Message<"platform.findings.v1.ListTagHistoryRequest"> & {
+  /**
+   * The uid of the tag.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * How many entries to return at most. 0 or absent is 50; more than 200 is treated as 200. A page that would exceed
+   * 3.5 MiB in binary encoding ends early, with a `next_page_token`.
+   *
+   * @generated from field: int32 page_size = 1003;
+   */
+  pageSize: number;
+
+  /**
+   * The `next_page_token` of the page before; empty for the first page. It can be used for three days, after which the
+   * listing starts from its beginning again. Beside a token, filters and order may be left out but must not differ.
+   *
+   * @generated from field: string page_token = 1004;
+   */
+  pageToken: string;
+
+  /**
+   * What to sort by: `from`, with an optional `asc` or `desc`. Default: `from desc`.
+   *
+   * @generated from field: string order_by = 1005;
+   */
+  orderBy: string;
+
+  /**
+   * How many matches to pass over, counted from the beginning, or from the place the token marks.
+   *
+   * @generated from field: int32 skip = 1006;
+   */
+  skip: number;
+};
+
+/**
+ * Describes the message platform.findings.v1.ListTagHistoryRequest.
+ * Use `create(ListTagHistoryRequestSchema)` to create a new message.
+ */
+export const ListTagHistoryRequestSchema: GenMessage<ListTagHistoryRequest> = /*@__PURE__*/
+  messageDesc(file_platform_findings_v1_images, 11);
+
+/**
+ * Response of ListTagHistory.
+ *
+ * @generated from message platform.findings.v1.ListTagHistoryResponse
+ */
+export type ListTagHistoryResponse = Message<"platform.findings.v1.ListTagHistoryResponse"> & {
+  /**
+   * This page of entries.
+   *
+   * @generated from field: repeated platform.findings.v1.TagHistoryEntry entries = 1;
+   */
+  entries: TagHistoryEntry[];
+
+  /**
+   * The token of the next page; absent on the last one.
+   *
+   * @generated from field: optional string next_page_token = 1003;
+   */
+  nextPageToken?: string | undefined;
+
+  /**
+   * How many match in all, on every page together, whatever `skip` says.
+   *
+   * @generated from field: optional int64 total_count = 1004;
+   */
+  totalCount?: bigint | undefined;
+
+  /**
+   * The `skip` of the request.
+   *
+   * @generated from field: int32 skipped = 1005;
+   */
+  skipped: number;
+};
+
+/**
+ * Describes the message platform.findings.v1.ListTagHistoryResponse.
+ * Use `create(ListTagHistoryResponseSchema)` to create a new message.
+ */
+export const ListTagHistoryResponseSchema: GenMessage<ListTagHistoryResponse> = /*@__PURE__*/
+  messageDesc(file_platform_findings_v1_images, 12);
+
+/**
+ * A time in which a tag has named a digest.
+ *
+ * @generated from message platform.findings.v1.TagHistoryEntry
+ */
+export type TagHistoryEntry = Message<"platform.findings.v1.TagHistoryEntry"> & {
+  /**
+   * The digest.
+   *
+   * @generated from field: string digest = 1;
+   */
+  digest: string;
+
+  /**
+   * Since when.
+   *
+   * @generated from field: google.protobuf.Timestamp from = 2;
+   */
+  from?: Timestamp | undefined;
+
+  /**
+   * Until when; absent for the digest that it names now.
+   *
+   * @generated from field: google.protobuf.Timestamp to = 3;
+   */
+  to?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message platform.findings.v1.TagHistoryEntry.
+ * Use `create(TagHistoryEntrySchema)` to create a new message.
+ */
+export const TagHistoryEntrySchema: GenMessage<TagHistoryEntry> = /*@__PURE__*/
+  messageDesc(file_platform_findings_v1_images, 13);
+
+/**
  * A component, and what the caller may see of it.
  *
  * @generated from message platform.findings.v1.ListedComponent
@@ -579,7 +707,7 @@ export type ListedComponent = Message<"platform.findings.v1.ListedComponent"> & 
  * Use `create(ListedComponentSchema)` to create a new message.
  */
 export const ListedComponentSchema: GenMessage<ListedComponent> = /*@__PURE__*/
-  messageDesc(file_platform_findings_v1_images, 11);
+  messageDesc(file_platform_findings_v1_images, 14);
 
 /**
  * Where a component is in an image.
@@ -621,7 +749,7 @@ export type Occurrence = Message<"platform.findings.v1.Occurrence"> & {
  * Use `create(OccurrenceSchema)` to create a new message.
  */
 export const OccurrenceSchema: GenMessage<Occurrence> = /*@__PURE__*/
-  messageDesc(file_platform_findings_v1_images, 12);
+  messageDesc(file_platform_findings_v1_images, 15);
 
 /**
  * Request of ListComponents.
@@ -729,7 +857,7 @@ export type ListComponentsRequest = Message<"platform.findings.v1.ListComponents
  * Use `create(ListComponentsRequestSchema)` to create a new message.
  */
 export const ListComponentsRequestSchema: GenMessage<ListComponentsRequest> = /*@__PURE__*/
-  messageDesc(file_platform_findings_v1_images, 13);
+  messageDesc(file_platform_findings_v1_images, 16);
 
 /**
  * Response of ListComponents.
@@ -771,7 +899,7 @@ export type ListComponentsResponse = Message<"platform.findings.v1.ListComponent
  * Use `create(ListComponentsResponseSchema)` to create a new message.
  */
 export const ListComponentsResponseSchema: GenMessage<ListComponentsResponse> = /*@__PURE__*/
-  messageDesc(file_platform_findings_v1_images, 14);
+  messageDesc(file_platform_findings_v1_images, 17);
 
 /**
  * Images by what is in them and what is known about it.
@@ -791,7 +919,7 @@ export const ImagesService: GenService<{
   },
   /**
    * Lists the images that the caller may see. An image that is the manifest of one platform in an index counts as part
-   * of the index, unless it has a tag. Errors: INVALID_ARGUMENT.
+   * of the index, unless the request asks for digests or tags. Errors: INVALID_ARGUMENT.
    *
    * @generated from rpc platform.findings.v1.ImagesService.ListImages
    */
@@ -811,6 +939,17 @@ export const ImagesService: GenService<{
     methodKind: "unary";
     input: typeof CompareImagesRequestSchema;
     output: typeof CompareImagesResponseSchema;
+  },
+  /**
+   * Lists the digests that a tag has named, the newest first. What it named before the server kept this history is not
+   * known. Errors: INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED.
+   *
+   * @generated from rpc platform.findings.v1.ImagesService.ListTagHistory
+   */
+  listTagHistory: {
+    methodKind: "unary";
+    input: typeof ListTagHistoryRequestSchema;
+    output: typeof ListTagHistoryResponseSchema;
   },
   /**
    * Lists the components of the images that the caller may see, each once. Errors: INVALID_ARGUMENT.
