@@ -1,7 +1,9 @@
 /** Components: packages at one version, whoever holds them, and the keys by which facts find them. */
 import { packageUrlText, packageVersion, parsePackageUrl } from "../package-url.ts";
+import { type ParsedVersion, parsePackageVersion } from "../versions/index.ts";
 import { canonicalDistribution, canonicalRelease, distributionOf } from "./distributions.ts";
 import { isDistributionType, packageKey } from "./package-key.ts";
+import type { UnmatchedReason } from "./reasons.ts";
 
 /** One package at one version. Strings are "" where there is nothing or it is unknown. */
 export interface Component {
@@ -24,32 +26,41 @@ export interface Component {
   readonly originVersion: string;
 }
 
-/** What a document says about a package beside its package URL. */
+/** What a document says about a package beside its package URL. It counts where the package URL says nothing. */
 export interface ComponentDetails {
-  /** Used where the package URL has none. */
   readonly version?: string | undefined;
-  /** The release of the distribution, used where the package URL has none. */
+  /** The release of the distribution: `debian-12`, `bookworm`. */
   readonly distro?: string | undefined;
+  /** Name of the source package, or as of {@link sourceOf}. */
   readonly origin?: string | undefined;
   readonly originVersion?: string | undefined;
 }
 
-/** Why a package cannot be matched, in words for people. */
-export type UnmatchedReason =
-  | "is not a package URL"
-  | "has no version"
-  | "is an image, not a package"
-  | "names no distribution"
-  | "has a type whose versions have no order"
-  | "has a version that is not one of its type";
-
-/** A key by which facts find a component. */
-export interface ComponentKey {
+/** The key by which facts find a component, and what they are compared with. */
+export class ComponentKey {
   readonly key: string;
+  readonly type: string;
   /** The version that facts about this key are compared with. */
   readonly version: string;
   /** Whether it is the key of the source package, or that of the package itself. */
   readonly isSource: boolean;
+  /** Canonical release of the distribution; "" if unknown. */
+  readonly distro: string;
+  #parsed: ParsedVersion | "" | undefined = "";
+
+  constructor(key: string, type: string, version: string, isSource = false, distro = "") {
+    this.key = key;
+    this.type = type;
+    this.version = version;
+    this.isSource = isSource;
+    this.distro = distro;
+  }
+
+  /** The version, read once; undefined if the type has no order, or it is not a version of it. */
+  get parsed(): ParsedVersion | undefined {
+    if (this.#parsed === "") this.#parsed = parsePackageVersion(this.type, this.version);
+    return this.#parsed;
+  }
 }
 
 /** Types of package URLs that name an image. */
@@ -67,24 +78,48 @@ export function componentOf(purl: string, details: ComponentDetails = {}): Compo
   const isOfDistribution = isDistributionType(type);
   const namespace = isOfDistribution ? canonicalDistribution(url.namespace || distributionOf(given)) : url.namespace;
   const distro = isOfDistribution ? canonicalRelease(given, namespace) : "";
-  const named = { type, namespace, name: url.name };
-  const canonical = { ...named, version, qualifiers: new Map([["distro", distro]]), subpath: "" };
-  return { purl: packageUrlText(canonical), ...named, version, distro, ...originOf(details, url.name, version) };
+  const named = { type, namespace, name: url.name, version };
+  const text = packageUrlText({ ...named, qualifiers: new Map([["distro", distro]]), subpath: "" });
+  const upstream = qualifiers.get("upstream") || qualifiers.get("origin") || details.origin;
+  const source = isOfDistribution ? sourceOf(upstream, version) : { origin: "", originVersion: "" };
+  const originVersion = source.originVersion || (details.originVersion ?? "");
+  return {
+    purl: text,
+    ...named,
+    distro,
+    origin: source.origin === url.name ? "" : source.origin,
+    originVersion: originVersion === version ? "" : originVersion,
+  };
 }
 
-/** Why no fact can ever be about a component; undefined if one can. */
+/** Why no fact can be about a component; undefined if one can. */
 export function unmatchedReason({ type, namespace }: Component): UnmatchedReason | undefined {
   return isDistributionType(type) && namespace === "" ? "names no distribution" : undefined;
 }
 
-/** The keys by which facts find a component: its own, and that of its source package. */
-export function componentKeys({ type, namespace, name, version, origin, originVersion }: Component): ComponentKey[] {
-  const own = { key: packageKey({ type, namespace, name }), version, isSource: false };
+/** The keys by which facts find a component: its own, and for packages of distributions that of its source package. */
+export function componentKeys(component: Component): ComponentKey[] {
+  const { type, version, distro, origin, originVersion, name } = component;
+  const key = packageKey(component);
+  const own = new ComponentKey(key, type, version, false, distro);
   if (!isDistributionType(type)) return [own];
-  const key = origin === "" ? own.key : packageKey({ type, namespace, name: origin });
-  return [own, { key, version: originVersion || version, isSource: true }];
+  const sourceKey = origin === "" || origin === name ? key : packageKey({ ...component, name: origin });
+  return [own, new ComponentKey(sourceKey, type, originVersion || version, true, distro)];
 }
 
-function originOf({ origin = "", originVersion = "" }: ComponentDetails, name: string, version: string) {
-  return { origin: origin === name ? "" : origin, originVersion: originVersion === version ? "" : originVersion };
+/**
+ * The source package and its version: `gcc-12`, `glibc@2.31-1`, `openssl-3.0.7-2.el9.src.rpm`. Names of files have no
+ * epoch: a source of the same version has that of the package. Strings are "" where there is nothing.
+ * @param upstream as the qualifier of package URLs has it. @param version of the package.
+ */
+export function sourceOf(upstream = "", version: string): { readonly origin: string; readonly originVersion: string } {
+  const [, file, fileVersion = ""] = /^(.+)-([^-]+-[^-]+)\.src\.rpm$/.exec(upstream) ?? [];
+  if (file !== undefined) {
+    const isSame = version.replace(/^[0-9]+:/, "") === fileVersion;
+    return { origin: file, originVersion: isSame ? version : fileVersion };
+  }
+  const at = upstream.lastIndexOf("@");
+  return at > 0
+    ? { origin: upstream.slice(0, at), originVersion: upstream.slice(at + 1) }
+    : { origin: upstream, originVersion: "" };
 }

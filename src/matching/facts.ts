@@ -17,7 +17,7 @@ export interface AffectedRange {
 export interface AffectedFact {
   /** As {@link packageKey} returns it. */
   readonly key: string;
-  /** Canonical release of the distribution that it is about; "" for all. */
+  /** Canonical release of the distribution that it is about; "" for all. As keyOfOsvPackage returns it. */
   readonly distro: string;
   /** Whether the key is that of a source package; absent if its feed names both. */
   readonly isSource?: boolean | undefined;
@@ -48,5 +48,8 @@ export interface StatusEvent {
 /** Whether a vulnerability affects a component. */
 export type FindingState = "AFFECTED" | "UNDER_INVESTIGATION" | "FIXED" | "NOT_AFFECTED";
 
-/** Whether a fix exists, or will. UNKNOWN if nothing is said. */
-export type FixState = "FIXED" | "NOT_FIXED" | "PENDING" | "WONT_FIX" | "UNKNOWN";
+/**
+ * Whether a fix exists, or will: PENDING if it is awaited from the authors, WONT_FIX and ANALYSIS_NOT_PLANNED if the
+ * distribution plans none, UNKNOWN if nothing is said.
+ */
+export type FixState = "FIXED" | "NOT_FIXED" | "PENDING" | "WONT_FIX" | "ANALYSIS_NOT_PLANNED" | "UNKNOWN";

@@ -1,4 +1,5 @@
 /** Levels of severity, and the scores and words that they stand for. */
+import type { CvssVersion } from "./cvss/vector.ts";
 
 /** A level of severity, by the qualitative scale of CVSS. */
 export type Level = "NONE" | "LOW" | "MEDIUM" | "HIGH" | "CRITICAL";
@@ -9,6 +10,7 @@ export const levels: readonly Level[] = ["NONE", "LOW", "MEDIUM", "HIGH", "CRITI
 /** Words of publishers: of GitHub, Debian's urgency, Ubuntu's priority, Red Hat's and SUSE's severity. */
 const words: Readonly<Record<string, Level>> = {
   none: "NONE",
+  // Debian: the package is not affected, such as by a file of the source that is not built.
   unimportant: "NONE",
   negligible: "LOW",
   low: "LOW",
@@ -20,15 +22,18 @@ const words: Readonly<Record<string, Level>> = {
   critical: "CRITICAL",
 };
 
-/** The level of a score from 0 to 10, by the qualitative scale of CVSS 3 and 4, which is used for CVSS 2 too. */
-export function levelOfScore(score: number): Level {
-  if (score < 0.05) return "NONE";
+/**
+ * The level of a score from 0 to 10: by the qualitative scale of CVSS 3 and 4. CVSS 2 has none; for its scores the NVD's
+ * scale counts, which ends at HIGH.
+ */
+export function levelOfScore(score: number, version?: CvssVersion): Level {
+  if (score <= 0) return version === "2.0" ? "LOW" : "NONE";
   if (score < 4) return "LOW";
   if (score < 7) return "MEDIUM";
-  return score < 9 ? "HIGH" : "CRITICAL";
+  return score < 9 || version === "2.0" ? "HIGH" : "CRITICAL";
 }
 
-/** The level of a severity that is a word, of any publisher; undefined for words that are none: `unknown`, `untriaged`. */
+/** The level of a severity in words, of any publisher; undefined for words that are none: `unknown`, `untriaged`. */
 export function levelOfWord(word: string): Level | undefined {
   const key = word.trim().replace(/\*+$/, "").toLowerCase();
   return Object.hasOwn(words, key) ? words[key] : undefined;

@@ -17,22 +17,26 @@ export interface PackageIdentity {
 /** Types of packages of distributions. Their namespace is the distribution. */
 const distributionTypes = new Set(["alpm", "apk", "deb", "rpm"]);
 
-/** Types whose registries or hosts of code ignore case where the rules of package URLs keep it. */
+/** Types whose registries or hosts of code ignore case, which their package URLs keep. */
 const caselessTypes = new Set(["golang", "nuget", "swift"]);
 
-/** Whether packages of a type belong to a distribution, are built from source packages and have releases. */
+const noQualifiers: ReadonlyMap<string, string> = new Map();
+
+/** Whether packages of a type belong to a distribution, are built from source packages, and have releases. */
 export function isDistributionType(type: string): boolean {
   return distributionTypes.has(type);
 }
 
 /** The key of a package. Names that an ecosystem regards as equal have the same. */
 export function packageKey({ type, namespace, name }: PackageIdentity): string {
-  const key = {
+  return packageUrlText({
     type,
     namespace: isDistributionType(type) ? canonicalDistribution(namespace) : caseless(type, namespace),
     name: keyName(type, name),
-  };
-  return packageUrlText({ ...key, version: "", qualifiers: new Map(), subpath: "" });
+    version: "",
+    qualifiers: noQualifiers,
+    subpath: "",
+  });
 }
 
 /** The key of the package that a package URL names, whatever its version; undefined if it is not a package URL. */
@@ -41,7 +45,11 @@ export function packageKeyOfUrl(text: string): string | undefined {
   return url && packageKey(url);
 }
 
-/** The last part of a key as it is compared, before it is encoded. */
+/** The type of the package URL that a key is. */
+export function typeOfKey(key: string): string {
+  return key.slice("pkg:".length, key.indexOf("/"));
+}
+
 function keyName(type: string, name: string): string {
   // Normalized names of PEP 503: runs of the three separators are one hyphen.
   if (type === "pypi") return name.toLowerCase().replace(/[-_.]+/g, "-");

@@ -6,11 +6,15 @@
  * compare as texts. Other characters separate runs: a version with fewer of them before a run is less. If one version
  * is a prefix of the other, the longer is greater, unless it continues with letters.
  */
+import type { Ordering } from "./ordering.ts";
 import { compareDigits, compareTexts, isDigits } from "./parts.ts";
 
-/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after. */
-export function compareAlpmVersions(a: string, b: string): number {
-  const [x, y] = [parse(a), parse(b)];
+type Version = ReturnType<typeof parse>;
+
+/** The order of Arch Linux. Any text is a version. */
+export const alpmOrdering: Ordering<Version> = { parse, compare };
+
+function compare(x: Version, y: Version): number {
   const order = compareRuns(x.epoch, y.epoch) || compareRuns(x.version, y.version);
   return order !== 0 || x.release === undefined || y.release === undefined ? order : compareRuns(x.release, y.release);
 }

@@ -8,6 +8,7 @@
  * Where the kinds differ, a pre-release suffix is less. Otherwise the kind earlier in the grammar is greater, and the
  * end is least.
  */
+import type { Ordering } from "./ordering.ts";
 import { compareDigits, compareTexts } from "./parts.ts";
 
 /** The kinds of parts, in the order of the grammar. */
@@ -31,9 +32,10 @@ const grammar: readonly (readonly [kind: Part["kind"], pattern: RegExp, after: r
 const suffixes = ["alpha", "beta", "pre", "rc", "", "cvs", "svn", "git", "hg", "p"];
 const release = suffixes.indexOf("");
 
-/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after. */
-export function compareApkVersions(a: string, b: string): number {
-  const [left, right] = [partsOf(a), partsOf(b)];
+/** The order of apk. Any text is a version; what does not follow the grammar is a part of its own. */
+export const apkOrdering: Ordering<readonly Part[]> = { parse: partsOf, compare };
+
+function compare(left: readonly Part[], right: readonly Part[]): number {
   for (let i = 0; ; i++) {
     const [x, y] = [left[i]!, right[i]!];
     if (x.kind !== y.kind) {

@@ -6,6 +6,7 @@
  *   build metadata do not count.
  * - A numeric branch, `1.x-dev`, is after all versions of it and before the next. Other branches have no order.
  */
+import type { Ordering } from "./ordering.ts";
 import { compareDigits, compareToEnd, isDigits } from "./parts.ts";
 
 const modifier = String.raw`[._-]?(?:(stable|beta|b|RC|alpha|a|patch|pl|p)((?:[.-]?\d+(?:[.-]\d+)*)?))?([.-]?dev)?`;
@@ -25,11 +26,11 @@ const ranks: readonly (readonly [prefix: string, rank: number])[] = [
   ["p", 5],
 ];
 
-/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after; undefined if one is not a version. */
-export function compareComposerVersions(a: string, b: string): number | undefined {
-  const [x, y] = [partsOf(a), partsOf(b)];
-  return x && y && compareToEnd(x, y, compareParts);
-}
+/** The order of Composer. */
+export const composerOrdering: Ordering<readonly string[]> = {
+  parse: partsOf,
+  compare: (a, b) => compareToEnd(a, b, compareParts),
+};
 
 /** The numbers and words of a normalized version. */
 function partsOf(text: string): string[] | undefined {

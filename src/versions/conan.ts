@@ -4,11 +4,15 @@
  * Items that are numbers compare as numbers, others as texts. Zeros at the end do not count. A pre-release is before
  * its release, and a version without build metadata before one with it; both compare as versions.
  */
+import type { Ordering } from "./ordering.ts";
 import { compareDigits, compareLists, compareTexts, isDigits } from "./parts.ts";
 
-/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after. */
-export function compareConanVersions(a: string, b: string): number {
-  const [x, y] = [parse(a), parse(b)];
+type Version = ReturnType<typeof parse>;
+
+/** The order of Conan. Any text is a version. */
+export const conanOrdering: Ordering<Version> = { parse, compare };
+
+function compare(x: Version, y: Version): number {
   return (
     compareLists(x.items, y.items, compareItems) ||
     (x.preRelease === undefined || y.preRelease === undefined

@@ -5,20 +5,25 @@
  * component that begins with a word has a 0 before it. Missing components and runs are 0. Runs compare: `*` < `dev` <
  * `_` < other words < numbers < `post`.
  */
+import type { Ordering } from "./ordering.ts";
 import { compareDigits, compareTexts, compareToEnd, isDigits } from "./parts.ts";
 
 const grammar = /^(?:([0-9]+)!)?([*._0-9a-z]+)(?:\+([*._0-9a-z]+))?$/;
 
 type Component = readonly string[];
 
-/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after; undefined if one is not a version. */
-export function compareCondaVersions(a: string, b: string): number | undefined {
-  const [x, y] = [parse(a), parse(b)];
-  if (x === undefined || y === undefined) return undefined;
-  return compareComponents(x.version, y.version) || compareComponents(x.local, y.local);
+interface Version {
+  readonly version: readonly Component[];
+  readonly local: readonly Component[];
 }
 
-function parse(text: string): { version: readonly Component[]; local: readonly Component[] } | undefined {
+/** The order of Conda. */
+export const condaOrdering: Ordering<Version> = {
+  parse,
+  compare: (x, y) => compareComponents(x.version, y.version) || compareComponents(x.local, y.local),
+};
+
+function parse(text: string): Version | undefined {
   const trimmed = text.trim().toLowerCase();
   const [, epoch = "0", version, local] =
     grammar.exec(trimmed.includes("_") ? trimmed : trimmed.replaceAll("-", "_")) ?? [];

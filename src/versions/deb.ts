@@ -5,24 +5,31 @@
  * digits. Runs of digits compare as numbers, others character by character: `~` before the end, the end before letters,
  * letters before everything else.
  */
+import type { Ordering } from "./ordering.ts";
 import { compareDigits } from "./parts.ts";
 
-/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after. */
-export function compareDebVersions(a: string, b: string): number {
-  const [x, y] = [parse(a), parse(b)];
-  return compareRuns(x.epoch, y.epoch) || compareRuns(x.upstream, y.upstream) || compareRuns(x.revision, y.revision);
+/** The runs of each part. */
+interface Version {
+  readonly epoch: readonly string[];
+  readonly upstream: readonly string[];
+  readonly revision: readonly string[];
 }
 
-function parse(version: string) {
+/** The order of Debian. Any text is a version. */
+export const debOrdering: Ordering<Version> = {
+  parse,
+  compare: (x, y) =>
+    compareRuns(x.epoch, y.epoch) || compareRuns(x.upstream, y.upstream) || compareRuns(x.revision, y.revision),
+};
+
+function parse(version: string): Version {
   const [, epoch = "0", rest = ""] = /^(?:([0-9]+):)?(.*)$/s.exec(version.trim())!;
   const dash = rest.lastIndexOf("-");
-  return dash < 0
-    ? { epoch, upstream: rest, revision: "0" }
-    : { epoch, upstream: rest.slice(0, dash), revision: rest.slice(dash + 1) };
+  const [upstream, revision] = dash < 0 ? [rest, "0"] : [rest.slice(0, dash), rest.slice(dash + 1)];
+  return { epoch: runsOf(epoch), upstream: runsOf(upstream), revision: runsOf(revision) };
 }
 
-function compareRuns(a: string, b: string): number {
-  const [x, y] = [runsOf(a), runsOf(b)];
+function compareRuns(x: readonly string[], y: readonly string[]): number {
   for (let i = 0; i < Math.max(x.length, y.length); i++) {
     const order = i % 2 === 0 ? compareTexts(x[i] ?? "", y[i] ?? "") : compareDigits(x[i] ?? "0", y[i] ?? "0");
     if (order !== 0) return order;

@@ -4,15 +4,16 @@
  * A version is a list of runs of digits and letters; `-` is `.pre.`. Zeros at the end, and before the first word, do
  * not count. Lists compare run by run, a missing run as 0: words before numbers, words by their characters.
  */
+import type { Ordering } from "./ordering.ts";
 import { compareDigits, compareTexts, compareToEnd, isDigits } from "./parts.ts";
 
 const grammar = /^\s*(?:[0-9]+(?:\.[0-9a-zA-Z]+)*(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?)?\s*$/;
 
-/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after; undefined if one is not a version. */
-export function compareGemVersions(a: string, b: string): number | undefined {
-  if (!grammar.test(a) || !grammar.test(b)) return undefined;
-  return compareToEnd(runsOf(a), runsOf(b), compareRuns);
-}
+/** The order of RubyGems. */
+export const gemOrdering: Ordering<readonly string[]> = {
+  parse: (version) => (grammar.test(version) ? runsOf(version) : undefined),
+  compare: (a, b) => compareToEnd(a, b, compareRuns),
+};
 
 function runsOf(version: string): string[] {
   const runs = version.replaceAll("-", ".pre.").match(/[0-9]+|[a-zA-Z]+/g) ?? [];

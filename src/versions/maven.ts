@@ -11,10 +11,11 @@
  *   other words, in alphabetical order < list < number. A list compares with the end as with an empty list. `a`, `b`
  *   and `m` before a digit are `alpha`, `beta` and `milestone`.
  *
- * Maven's comparison is not transitive: `1` < `1-sp` < `1-0-snapshot` < `1`. {@link compareMavenVersions} is that of
+ * Maven's comparison is not transitive: `1` < `1-sp` < `1-0-snapshot` < `1`. {@link mavenOrdering} is that of
  * Maven 3.8 and 3.9. It compares pairs and does not sort. In {@link mavenOrder} a list that is less than the end, such
  * as that of `0-snapshot`, is also less than `sp` and other words. Everything else is as in Maven.
  */
+import type { Ordering } from "./ordering.ts";
 import { compareTexts, compareToEnd } from "./parts.ts";
 import { numberKey, type VersionOrder, wordKey } from "./sort-key.ts";
 
@@ -128,10 +129,8 @@ function keyOf(token: Token): string {
 /** A token, or a list as the last item of another. */
 type Item = Token | readonly Item[];
 
-/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after. */
-export function compareMavenVersions(a: string, b: string): number {
-  return compareItems(nestedLists(a), nestedLists(b));
-}
+/** The order of Maven for pairs of versions. Any text is a version. */
+export const mavenOrdering: Ordering<readonly Item[]> = { parse: nestedLists, compare: compareItems };
 
 function nestedLists(version: string): readonly Item[] {
   return listsOf(version.toLowerCase()).reduceRight<readonly Item[]>(

@@ -5,23 +5,30 @@
  * numbers before words, a longer list after its prefix. A label counts as a number if it fits 32 bits. Metadata does
  * not count.
  */
+import type { Ordering } from "./ordering.ts";
 import { compareDigits, compareLists, compareTexts } from "./parts.ts";
 
 const grammar =
   /^(\d+(?:\.\d+){0,3})(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/;
 const maxNumber = 2 ** 31 - 1;
 
-/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after; undefined if one is not a version. */
-export function compareNuGetVersions(a: string, b: string): number | undefined {
-  const [x, y] = [parse(a), parse(b)];
-  if (x === undefined || y === undefined) return undefined;
+interface Version {
+  /** Four. */
+  readonly numbers: readonly string[];
+  readonly labels: readonly string[] | undefined;
+}
+
+/** The order of NuGet. */
+export const nuGetOrdering: Ordering<Version> = { parse, compare };
+
+function compare(x: Version, y: Version): number {
   const order = compareLists(x.numbers, y.numbers, compareDigits);
   if (order !== 0 || x.labels === undefined || y.labels === undefined)
     return order || Number(x.labels === undefined) - Number(y.labels === undefined);
   return compareLists(x.labels, y.labels, compareLabels);
 }
 
-function parse(version: string) {
+function parse(version: string): Version | undefined {
   const [, release, labels] = grammar.exec(version.trim()) ?? [];
   if (release === undefined) return undefined;
   const numbers = [...release.split("."), "0", "0", "0"].slice(0, 4);

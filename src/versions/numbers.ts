@@ -5,25 +5,26 @@
  * - Hackage (Haskell Package Versioning Policy): `1.2.3`, the same.
  * - Chrome extensions: one to four numbers. Missing ones are 0.
  */
+import type { Ordering } from "./ordering.ts";
 import { compareDigits, compareLists } from "./parts.ts";
 
-/** Compares versions of CRAN; undefined if one is not a version. */
-export const compareCranVersions = comparison(/^\d+(?:[.-]\d+)*$/);
+/** The order of CRAN. */
+export const cranOrdering = ordering(/^\d+(?:[.-]\d+)*$/);
 
-/** Compares versions of Hackage; undefined if one is not a version. */
-export const compareHackageVersions = comparison(/^\d+(?:\.\d+)*$/);
+/** The order of Hackage. */
+export const hackageOrdering = ordering(/^\d+(?:\.\d+)*$/);
 
-/** Compares versions of Chrome extensions; undefined if one is not a version. */
-export const compareChromeVersions = comparison(/^\d+(?:\.\d+){0,3}$/, 4);
+/** The order of Chrome extensions. */
+export const chromeOrdering = ordering(/^\d+(?:\.\d+){0,3}$/, 4);
 
 /** @param length shorter lists are filled with 0. */
-function comparison(grammar: RegExp, length = 0) {
-  return (a: string, b: string): number | undefined => {
-    if (!grammar.test(a) || !grammar.test(b)) return undefined;
-    const [x, y] = [a, b].map((version) => {
+function ordering(grammar: RegExp, length = 0): Ordering<readonly string[]> {
+  return {
+    parse(version) {
+      if (!grammar.test(version)) return undefined;
       const numbers = version.split(/[.-]/);
       return [...numbers, ...Array<string>(Math.max(0, length - numbers.length)).fill("0")];
-    }) as [string[], string[]];
-    return compareLists(x, y, compareDigits);
+    },
+    compare: (a, b) => compareLists(a, b, compareDigits),
   };
 }

@@ -8,6 +8,7 @@
  * `.postN`. Before each of them comes its own `.devN`, after it come its local versions. Parts of local versions
  * compare as words or as numbers; numbers are after words.
  */
+import type { Ordering } from "./ordering.ts";
 import { compareTexts } from "./parts.ts";
 import { numberKey, type VersionOrder, wordKey } from "./sort-key.ts";
 
@@ -36,11 +37,11 @@ export function pep440Order(version: string): VersionOrder | undefined {
   };
 }
 
-/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after; undefined if one is not a version. */
-export function comparePythonVersions(a: string, b: string): number | undefined {
-  const [x, y] = [pep440Order(a.trim()), pep440Order(b.trim())];
-  return x && y && compareTexts(x.key, y.key);
-}
+/** The order of Python for pairs of versions, by their keys. */
+export const pep440Ordering: Ordering<string> = {
+  parse: (version) => pep440Order(version.trim())?.key,
+  compare: compareTexts,
+};
 
 function releaseKey(release: string): string {
   const numbers = release.split(".").map(numberKey);

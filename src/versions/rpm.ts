@@ -6,28 +6,43 @@
  * greater. `~` is less than everything, including the end; `^` is less than everything but the end. A version without a
  * release is before the same version with one, also with an empty one.
  */
+import type { Ordering } from "./ordering.ts";
 import { compareDigits, compareTexts, compareToEnd } from "./parts.ts";
 
-/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after. */
-export function compareRpmVersions(a: string, b: string): number {
-  const [x, y] = [parse(a), parse(b)];
-  return compareRuns(x.epoch, y.epoch) || compareRuns(x.version, y.version) || compareReleases(x.release, y.release);
+type Runs = readonly string[];
+
+interface Version {
+  readonly epoch: Runs;
+  readonly version: Runs;
+  readonly release: Runs | undefined;
 }
 
-function compareReleases(a: string | undefined, b: string | undefined): number {
+/** The order of RPM. Any text is a version. */
+export const rpmOrdering: Ordering<Version> = {
+  parse,
+  compare: (x, y) =>
+    compareRuns(x.epoch, y.epoch) || compareRuns(x.version, y.version) || compareReleases(x.release, y.release),
+};
+
+function compareReleases(a: Runs | undefined, b: Runs | undefined): number {
   return a === undefined || b === undefined ? Number(b === undefined) - Number(a === undefined) : compareRuns(a, b);
 }
 
-function parse(text: string) {
+function parse(text: string): Version {
   const [, epoch = "0", rest = ""] = /^(?:([0-9]+):)?(.*)$/s.exec(text)!;
   const dash = rest.lastIndexOf("-");
-  return dash < 0
-    ? { epoch, version: rest, release: undefined }
-    : { epoch, version: rest.slice(0, dash), release: rest.slice(dash + 1) };
+  return {
+    epoch: runsOf(epoch),
+    version: runsOf(dash < 0 ? rest : rest.slice(0, dash)),
+    release: dash < 0 ? undefined : runsOf(rest.slice(dash + 1)),
+  };
 }
 
-function compareRuns(a: string, b: string): number {
-  const [x, y] = [a.match(/[0-9]+|[a-zA-Z]+|[~^]/g) ?? [], b.match(/[0-9]+|[a-zA-Z]+|[~^]/g) ?? []];
+function runsOf(text: string): Runs {
+  return text.match(/[0-9]+|[a-zA-Z]+|[~^]/g) ?? [];
+}
+
+function compareRuns(x: Runs, y: Runs): number {
   return compareToEnd(x, y, (left, right) => rank(left) - rank(right) || compareSameKind(left!, right!));
 }
 

@@ -6,9 +6,10 @@
  * A pre-release is before its release. Its identifiers compare one by one, numbers before words; a longer list is after
  * its prefix. Build metadata does not count.
  *
- * Other ecosystems use the same grammar. Their comparisons also accept what tools write for a release: `v1.2.3`, `v1.2`
+ * Other ecosystems use the same grammar. Their orders also accept what tools write for a release: `v1.2.3`, `v1.2`
  * and `1` (golang.org/x/mod/semver).
  */
+import type { Ordering } from "./ordering.ts";
 import { compareTexts, isDigits } from "./parts.ts";
 import { numberKey, type VersionOrder, wordKey } from "./sort-key.ts";
 
@@ -39,27 +40,30 @@ export function semverOrder(version: string): VersionOrder | undefined {
   return parts && { key: preReleaseKey(parts), isStable: parts.preRelease.length === 0 };
 }
 
-/** Compares versions by precedence: npm, Cargo, Hex, Swift. undefined if one is not a version. */
-export const compareSemver = comparison(preReleaseKey);
+/** The order by precedence: npm, Cargo, Hex, Swift. */
+export const semverOrdering = ordering(preReleaseKey);
 
-/** As {@link compareSemver}, also the releases of Go itself. */
-export const compareGoVersions = comparison(preReleaseKey, (version) => {
+/** As {@link semverOrdering}, also the releases of Go itself. */
+export const goOrdering = ordering(preReleaseKey, (version) => {
   const [, minor, patch = ".0", label, count] = goRelease.exec(version) ?? [];
   return minor === undefined ? version : `${minor}${patch}${label === undefined ? "" : `-${label}.${count}`}`;
 });
 
 /** Build metadata counts, and is after none: Pub and Julia. */
-export const compareWithBuild = comparison((parts) => preReleaseKey(parts) + (identifiersKey(parts.build) || before));
+export const withBuildOrdering = ordering((parts) => preReleaseKey(parts) + (identifiersKey(parts.build) || before));
 
 /** What follows the hyphen is a revision, after the release: Bitnami. */
-export const compareWithRevision = comparison(
+export const withRevisionOrdering = ordering(
   ({ release, preRelease }) => release + (identifiersKey(preRelease) || before),
 );
 
-function comparison(keyOf: (parts: Parts) => string, rewrite = (version: string) => version) {
-  return (a: string, b: string): number | undefined => {
-    const [x, y] = [a, b].map((version) => parse(complete(rewrite(version.replace(/^v/, "")))));
-    return x && y && compareTexts(keyOf(x), keyOf(y));
+function ordering(keyOf: (parts: Parts) => string, rewrite = (version: string) => version): Ordering<string> {
+  return {
+    parse(version) {
+      const parts = parse(complete(rewrite(version.replace(/^v/, ""))));
+      return parts && keyOf(parts);
+    },
+    compare: compareTexts,
   };
 }
 

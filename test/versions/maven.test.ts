@@ -3,10 +3,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compareMavenVersions } from "../../src/versions/maven.ts";
+import { comparePackageVersions } from "../../src/versions/compare.ts";
 import { versionOrder } from "../../src/versions/order.ts";
 import { compareByKey, expectRising } from "./in-order.ts";
 import { mutatedVersions } from "./mutated-versions.ts";
+
+const compareMavenVersions = (a: string, b: string) => comparePackageVersions("maven", a, b)!;
 
 test("the examples of the specification", () => {
   const relations = `

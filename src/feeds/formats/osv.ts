@@ -17,7 +17,6 @@ import {
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { Fields, hasMembers, ignoredMembers, type Unread } from "../records/fields.ts";
 import { FeedRefusal, ForeignRecord } from "../source/refusal.ts";
-import { type CvssVersion, cvssVersion } from "./cvss.ts";
 import { isRecordId, readAliases, readId } from "./record-id.ts";
 
 const maxSummaryLength = 4096;

@@ -1,7 +1,6 @@
 /** The JSON report of Trivy, schema version 2. */
 import { type Fields, ignoredMembers } from "../../records/fields.ts";
 import { type ReadNotes, readEach } from "../../records/read-each.ts";
-import { namedCvssVersion } from "../cvss.ts";
 import { digestsIn, limits, severityOf, type VulnFinding, type VulnScan } from "./scan.ts";
 
 const fixStates: Readonly<Record<string, VulnFinding["fix"]["state"]>> = {

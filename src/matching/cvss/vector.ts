@@ -51,23 +51,32 @@ export function namedCvssVersion(vector: string): CvssVersion | undefined {
   return Object.hasOwn(versions, version) ? (version as CvssVersion) : undefined;
 }
 
-/**
- * The version of a vector; undefined if it is not valid: an unknown, repeated or missing metric, or an unknown value.
- */
-export function cvssVersion(vector: string): CvssVersion | undefined {
+/** A vector that has been read. */
+export interface CvssVector {
+  readonly version: CvssVersion;
+  /** The values of the metrics that it names: all that it must, and some that it may. */
+  readonly metrics: ReadonlyMap<string, string>;
+}
+
+/** Reads a vector; undefined if it is not valid: an unknown, repeated or missing metric, or an unknown value. */
+export function parseCvss(vector: string): CvssVector | undefined {
   const version = vector.startsWith("CVSS:") ? namedCvssVersion(vector) : "2.0";
   if (version === undefined) return undefined;
   const { required, optional } = versions[version]!;
-  const known = new Map([...required, ...optional]);
   const pairs = vector
     .replace(/^CVSS:[^/]*\//, "")
     .split("/")
     .map((metric) => metric.split(":"));
-  const given = new Set<string>();
+  const given = new Map<string, string>();
   for (const [name = "", value = "", ...more] of pairs) {
-    const isValid = known.get(name)?.includes(value) && more.length === 0;
+    const isValid = (required.get(name) ?? optional.get(name))?.includes(value) && more.length === 0;
     if (!isValid || given.has(name)) return undefined;
-    given.add(name);
+    given.set(name, value);
   }
-  return [...required.keys()].every((name) => given.has(name)) ? version : undefined;
+  return [...required.keys()].every((name) => given.has(name)) ? { version, metrics: given } : undefined;
+}
+
+/** The version of a vector; undefined if it is not valid. */
+export function cvssVersion(vector: string): CvssVersion | undefined {
+  return parseCvss(vector)?.version;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cvssVersion } from "../../../src/feeds/formats/cvss.ts";
+import { cvssVersion } from "../../../src/matching/cvss/vector.ts";
 
 const v3 = "AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H";
 const v4 = "CVSS:4.0/AV:N/AC:L/AT:N/PR:N/UI:N/VC:H/VI:H/VA:H/SC:N/SI:N/SA:N";
