@@ -29,6 +29,7 @@ import { artifactsService } from "./libraries/artifacts.ts";
 import { refreshVersions } from "./libraries/refresh-versions.ts";
 import { pingService } from "./ping/ping.ts";
 import { refreshDerived } from "./refresh-derived.ts";
+import { refreshImages } from "./registry/image-components.ts";
 import { imagesService } from "./registry/images.ts";
 import { repos, reposService } from "./registry/repos.ts";
 import { tagsService } from "./registry/tags.ts";
@@ -111,7 +112,8 @@ export { prepareAdvisories, pruneAdvisories, saveAdvisories } from "./vulnerabil
 
 /** Brings derived rows up to date with this version of the program and with the order of the feeds. */
 export function refreshDerivedRows(database: Database, now: () => number): Promise<void> {
-  const derived = { feeds: [documentsOfFeeds, advisoriesOfFeeds], versions: refreshVersions };
+  const feeds = [documentsOfFeeds, advisoriesOfFeeds];
+  const derived = { feeds, versions: refreshVersions, images: refreshImages };
   return refreshDerived(database, derived, now);
 }
 

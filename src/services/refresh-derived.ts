@@ -1,7 +1,7 @@
 /**
  * Brings rows that are derived from other rows up to date: the merges of feeds, when the order of the feeds or the way
- * of merging has changed, and the order of versions, when the way of comparing them has changed. Rows that are up to
- * date are not written.
+ * of merging has changed, the order of versions, when the way of comparing them has changed, and the components of
+ * images. Rows that are up to date are not written.
  */
 import { type FeedResource, mergeAgain, readFeedOrder } from "../resource/index.ts";
 import type { Database, ReadSession, WriteSession } from "../store/index.ts";
@@ -14,23 +14,27 @@ interface Derived {
   // biome-ignore lint/suspicious/noExplicitAny: resources of any kind
   readonly feeds: readonly FeedResource<any>[];
   readonly versions: RefreshPortion;
+  readonly images: RefreshPortion;
 }
 
 /** The version of each derivation: a higher number when this program derives in a new way. */
-const ways = { feeds: 1, versions: 1 };
+const ways = { feeds: 1, versions: 1, images: 1 };
 const settingName = "derived";
 
 interface State {
   readonly feeds: number;
   readonly versions: number;
+  /** Absent if an earlier release has written it, which had no components of images. */
+  readonly images?: number;
   readonly feedOrder: readonly string[];
 }
 
 /** Derives rows again when they were derived in another way. After an interruption the next call continues. */
-export async function refreshDerived(database: Database, { feeds, versions }: Derived, now: () => number) {
+export async function refreshDerived(database: Database, { feeds, versions, images }: Derived, now: () => number) {
   const state = await readState(database.read);
   const feedOrder = await readFeedOrder(database.read);
   if (state.versions !== ways.versions) await all(database, versions, now);
+  if (state.images !== ways.images) await all(database, images, now);
   if (state.feeds !== ways.feeds || JSON.stringify(state.feedOrder) !== JSON.stringify(feedOrder))
     for (const feed of feeds)
       await all(database, (session, nowMs, after) => mergeAgain(feed, session, nowMs, after), now);

@@ -11,7 +11,7 @@ import { componentId, genericComponent } from "../matches/components.ts";
 import { componentsIn, imageBody } from "../matches/image-body.ts";
 import { saveComponents } from "../matches/save-components.ts";
 import { imageComponents } from "../matches/tables.ts";
-import { type Image, imageUid, readImages, storeImage } from "./images.ts";
+import { type Image, images, imageUid, readImages, storeImage } from "./images.ts";
 import { type ImagePackage, readPackageLists } from "./package-lists.ts";
 
 /** Stores an image of a repo. What was read of its bills of materials stays, if it is not given. */
@@ -19,6 +19,21 @@ export async function saveImage(session: WriteSession, repoUid: string, image: I
   const saved = await storeImage(session, repoUid, image, nowMs);
   if (saved !== "unchanged") await refreshImageComponents(session, repoUid, image.digest, nowMs);
   return saved;
+}
+
+/** The images of one transaction of {@link refreshImages}. */
+const portion = 10;
+
+/** Derives the components of the next images after the uid `after`. Returns where the next portion begins. */
+export async function refreshImages(
+  session: WriteSession,
+  _nowMs: number,
+  after?: string,
+): Promise<string | undefined> {
+  const rows = await session.list(images, { ...(after !== undefined && { after: [after] }), limit: portion });
+  for (const { parent, columns, createTimeUs } of rows)
+    await refreshImageComponents(session, parent, columns.digest as string, Math.floor(createTimeUs / 1000));
+  return rows.length < portion ? undefined : rows.at(-1)!.uid;
 }
 
 /** Derives the components of a digest again, and those of the indexes that it is a part of. */
