@@ -12,11 +12,11 @@ import { securityAdvisoryService } from "./advisory/security-advisory.ts";
 import { auditService } from "./audit/audit-records.ts";
 import { deliveriesService } from "./events/deliveries.ts";
 import { subscriptions, subscriptionsService } from "./events/subscriptions.ts";
+import { findingsService } from "./findings/findings.ts";
+import { findingImagesService } from "./findings/images.ts";
 import { accessService } from "./iam/access/access.ts";
 import { accountAssociationsService, removeServiceBindings } from "./iam/account-associations.ts";
 import { keepingAnOwner } from "./iam/auth/last-owner.ts";
-import { findingsService } from "./findings/findings.ts";
-import { findingImagesService } from "./findings/images.ts";
 import { externalGroupRoleMappings, externalGroupRoleMappingsService } from "./iam/external-group-role-mappings.ts";
 import { groupInvitesService, isPromised } from "./iam/group-invites.ts";
 import { groupsService } from "./iam/groups.ts";
@@ -95,6 +95,7 @@ export { artifactUid } from "./libraries/artifact-id.ts";
 export { pruneArtifacts } from "./libraries/prune-artifacts.ts";
 export { type ArtifactToSave, saveArtifact } from "./libraries/save-artifact.ts";
 export { derivedChanges } from "./refresh-derived.ts";
+export { saveImage } from "./registry/image-components.ts";
 export {
   type ImagePackage,
   readImagePackages,
@@ -102,7 +103,6 @@ export {
   saveImagePackages,
   saveImageSboms,
 } from "./registry/image-packages.ts";
-export { saveImage } from "./registry/image-components.ts";
 export { type Image, type ReadSbom, readImages } from "./registry/images.ts";
 export { type Product, saveProduct } from "./registry/products.ts";
 export { registryContents, type StoredTag } from "./registry/registry-contents.ts";

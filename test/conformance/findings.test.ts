@@ -32,7 +32,14 @@ onEveryServer("findings", (platform) => {
     const all = Object.entries(packages).map(([name, version]) => ({ name, version, type: "npm" }));
     await importPackages(platform(), repo.uid, digest, ...all);
     const tag = await makeTag(platform(), repo.uid, { digest });
-    return { group, repo: repo.uid as string, repoName: repo.name as string, digest, tag: tag.name as string, tagUid: tag.uid as string };
+    return {
+      group,
+      repo: repo.uid as string,
+      repoName: repo.name as string,
+      digest,
+      tag: tag.name as string,
+      tagUid: tag.uid as string,
+    };
   }
 
   test("say what is known about packages, in the order of the queries", async () => {
@@ -98,10 +105,13 @@ onEveryServer("findings", (platform) => {
     const name = freshName("lodash");
     const image = await makeImage({ [name]: "4.17.20" });
     const first = await importOsv(platform(), record(name));
-    const total = async () => (await platform().ok("ListFindings", { image: `${image.repo}@${image.digest}` })).totalCount;
+    const total = async () =>
+      (await platform().ok("ListFindings", { image: `${image.repo}@${image.digest}` })).totalCount;
     expect(await total()).toBe("1");
     const { affected } = record(name);
-    const lower = [{ ...affected[0]!, ranges: [{ type: "SEMVER", events: [{ introduced: "0" }, { fixed: "4.17.0" }] }] }];
+    const lower = [
+      { ...affected[0]!, ranges: [{ type: "SEMVER", events: [{ introduced: "0" }, { fixed: "4.17.0" }] }] },
+    ];
     await importOsv(platform(), { ...first, affected: lower });
     expect(await total()).toBe("0");
     await importOsv(platform(), first);
@@ -115,7 +125,15 @@ onEveryServer("findings", (platform) => {
     for (const name of names) await importOsv(platform(), record(name));
     const root = (await makeGroup(platform())).uid as string;
     for (let i = 0; i < 3; i++) await makeImage(Object.fromEntries(names.map((name) => [name, "4.0.0"])), root);
-    for (const orderBy of ["", "level desc", "repo desc", "first_seen", "package desc", "vulnerability_id", "epss,repo"]) {
+    for (const orderBy of [
+      "",
+      "level desc",
+      "repo desc",
+      "first_seen",
+      "package desc",
+      "vulnerability_id",
+      "epss,repo",
+    ]) {
       const seen: string[] = [];
       let pageToken = "";
       do {
@@ -128,8 +146,15 @@ onEveryServer("findings", (platform) => {
       } while (pageToken !== "");
       expect(seen, orderBy).toHaveLength(15);
       expect(new Set(seen).size, orderBy).toBe(15);
-      const { findings } = await platform().ok("ListFindings", { uidp: { descendantsOf: root }, orderBy, skip: 7, pageSize: 3 });
-      expect(findings.map(({ repo, component, vulnerabilityId }: any) => `${repo} ${component.purl} ${vulnerabilityId}`)).toEqual(seen.slice(7, 10));
+      const { findings } = await platform().ok("ListFindings", {
+        uidp: { descendantsOf: root },
+        orderBy,
+        skip: 7,
+        pageSize: 3,
+      });
+      expect(
+        findings.map(({ repo, component, vulnerabilityId }: any) => `${repo} ${component.purl} ${vulnerabilityId}`),
+      ).toEqual(seen.slice(7, 10));
     }
   });
 
@@ -139,17 +164,19 @@ onEveryServer("findings", (platform) => {
     const mine = await makeImage({ [name]: "4.1.0" });
     const theirs = await makeImage({ [name]: "4.1.0" });
     const { token } = await makeMember(platform(), mine.group, "viewer");
-    const listed = await platform().ok("ListFindings", { packageNames: [name] }, { token });
+    const listed = await platform().ok("ListFindings", { packageNames: [name] }, { as: token });
     expect(listed.findings.map(({ digest }: { digest: string }) => digest)).toEqual([mine.digest]);
     expect(listed.totalCount).toBe("1");
-    const images = await platform().ok("ListImages", { purl: `pkg:npm/${name}` }, { token });
+    const images = await platform().ok("ListImages", { purl: `pkg:npm/${name}` }, { as: token });
     expect(images.totalCount).toBe("1");
-    const components = await platform().ok("ListComponents", { packageNames: [name] }, { token });
+    const components = await platform().ok("ListComponents", { packageNames: [name] }, { as: token });
     expect(components.components).toMatchObject([{ imageCount: 1, component: { name } }]);
-    await platform().refused("GetImage", { repo: theirs.repo, digest: theirs.digest }, "PERMISSION_DENIED", { token });
-    await platform().refused("ListFindings", { image: `${theirs.repo}:${theirs.tag}` }, "NOT_FOUND", { token });
+    await platform().refused("GetImage", { repo: theirs.repo, digest: theirs.digest }, "PERMISSION_DENIED", {
+      as: token,
+    });
+    await platform().refused("ListFindings", { image: `${theirs.repo}:${theirs.tag}` }, "NOT_FOUND", { as: token });
     const compared = { base: `${mine.repo}:${mine.tag}`, target: `${theirs.repo}:${theirs.tag}` };
-    await platform().refused("CompareImages", compared, "NOT_FOUND", { token });
+    await platform().refused("CompareImages", compared, "NOT_FOUND", { as: token });
   });
 
   test("find images by a range of versions", async () => {
@@ -183,14 +210,23 @@ onEveryServer("findings", (platform) => {
     const name = freshName("lodash");
     await importOsv(platform(), record(name));
     const repo = await makeRepo(platform(), (await makeGroup(platform())).uid);
-    const [index, amd64, arm64] = [1, 2, 3].map(() => digestOf(Math.floor(Math.random() * 1e9))) as [string, string, string];
+    const [index, amd64, arm64] = [1, 2, 3].map(() => digestOf(Math.floor(Math.random() * 1e9))) as [
+      string,
+      string,
+      string,
+    ];
     const platforms = [
       { architecture: "amd64", digest: amd64 },
       { architecture: "arm64", digest: arm64 },
     ];
     await importImages(platform(), repo.uid, { digest: amd64, platforms: [platforms[0]!] });
     await importPackages(platform(), repo.uid, amd64, { name, version: "4.1.0", type: "npm" });
-    await importImages(platform(), repo.uid, { digest: index, platforms }, { digest: arm64, platforms: [platforms[1]!] });
+    await importImages(
+      platform(),
+      repo.uid,
+      { digest: index, platforms },
+      { digest: arm64, platforms: [platforms[1]!] },
+    );
     await importPackages(platform(), repo.uid, arm64, { name, version: "4.2.0", type: "npm" });
     const { findings } = await platform().ok("ListFindings", { repo: repo.uid, orderBy: "package" });
     expect(findings.map(({ digest, component }: any) => [digest, component.version])).toEqual([

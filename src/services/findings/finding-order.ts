@@ -82,7 +82,7 @@ export async function pageOfFindings(
   let total = 0;
   // Only as many as the page can show are kept; what is behind them is dropped whenever twice as many have come.
   const wanted = skip + limit + 1;
-  let kept: { readonly key: readonly ScalarValue[]; readonly placed: PlacedFinding }[] = [];
+  const kept: { readonly key: readonly ScalarValue[]; readonly placed: PlacedFinding }[] = [];
   const sort = () => {
     kept.sort((a, b) => compare(a.key, b.key));
     kept.length = Math.min(kept.length, wanted);

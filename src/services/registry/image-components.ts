@@ -131,6 +131,10 @@ async function save(
 /** The component of a package of an image. */
 function componentOfPackage({ name, version, type, namespace, distro, origin, originVersion }: ImagePackage) {
   if (type === "") return genericComponent(name, version);
-  const component = componentOf(formatPackageUrl({ type, namespace, distro }, name), { version, origin, originVersion });
+  const component = componentOf(formatPackageUrl({ type, namespace, distro }, name), {
+    version,
+    origin,
+    originVersion,
+  });
   return typeof component === "string" ? genericComponent(name, version) : component;
 }
