@@ -153,7 +153,7 @@ onEveryServer("findings", (platform) => {
         pageSize: 3,
       });
       expect(
-        findings.map(({ repo, component, vulnerabilityId }: any) => `${repo} ${component.purl} ${vulnerabilityId}`),
+        findings.map(({ repo, component, vulnerabilityId }: Json) => `${repo} ${component.purl} ${vulnerabilityId}`),
       ).toEqual(seen.slice(7, 10));
     }
   });
@@ -203,7 +203,7 @@ onEveryServer("findings", (platform) => {
       { before: { name: moved, version: "4.1.0" }, after: { name: moved, version: "4.17.21" } },
     ]);
     expect(findings.opened).toMatchObject([{ component: { name: come } }]);
-    expect(findings.resolved.map(({ component }: any) => component.name).sort()).toEqual([gone, moved].sort());
+    expect(findings.resolved.map(({ component }: Json) => component.name).sort()).toEqual([gone, moved].sort());
   });
 
   test("of an index are those of its platforms", async () => {
@@ -229,7 +229,7 @@ onEveryServer("findings", (platform) => {
     );
     await importPackages(platform(), repo.uid, arm64, { name, version: "4.2.0", type: "npm" });
     const { findings } = await platform().ok("ListFindings", { repo: repo.uid, orderBy: "package" });
-    expect(findings.map(({ digest, component }: any) => [digest, component.version])).toEqual([
+    expect(findings.map(({ digest, component }: Json) => [digest, component.version])).toEqual([
       [index, "4.1.0"],
       [index, "4.2.0"],
     ]);
@@ -249,6 +249,6 @@ onEveryServer("findings", (platform) => {
     await platform().ok("DeleteTag", { uid: tagUid });
     const again = await makeTag(platform(), repo, { name: tag, digest });
     const later = await platform().ok("ListTagHistory", { uid: again.uid });
-    expect(later.entries.map((each: any) => each.digest)).toEqual([digest, next, digest]);
+    expect(later.entries.map((each: Json) => each.digest)).toEqual([digest, next, digest]);
   });
 });
