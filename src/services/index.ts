@@ -27,6 +27,7 @@ import { namedIn, rolesService } from "./iam/roles.ts";
 import { termsService } from "./iam/terms.ts";
 import { artifactsService } from "./libraries/artifacts.ts";
 import { refreshVersions } from "./libraries/refresh-versions.ts";
+import { vulnerabilitiesService } from "./matches/vulnerabilities.ts";
 import { pingService } from "./ping/ping.ts";
 import { refreshDerived } from "./refresh-derived.ts";
 import { refreshImages } from "./registry/image-components.ts";
@@ -94,6 +95,8 @@ export {
 export { artifactUid } from "./libraries/artifact-id.ts";
 export { pruneArtifacts } from "./libraries/prune-artifacts.ts";
 export { type ArtifactToSave, saveArtifact } from "./libraries/save-artifact.ts";
+export { FactWriters, pruneRecords } from "./matches/fact-writer.ts";
+export { type FeedClaim, type ImportedFeed, readFeeds, saveFeed } from "./matches/feed-claims.ts";
 export { derivedChanges } from "./refresh-derived.ts";
 export { saveImage } from "./registry/image-components.ts";
 export {
@@ -175,6 +178,7 @@ function createServicesOfV2({
     securityAdvisoryService,
     findingsService,
     findingImagesService(repos),
+    vulnerabilitiesService,
   ];
   return mount([...services, searchService(services)]);
 }

@@ -70,10 +70,13 @@ export function statementOf(component: Component, affected: Affected): Statement
 function statementAt(
   { type, version, isSource }: ComponentKey,
   { isAffected, fixedVersion = "", reason }: ReturnType<AffectedPackage["evaluate"]> & object,
-  { events, feed, id, kind, modifyMs, vulnerability }: Affected,
+  { events, facts, subcomponent, feed, id, kind, modifyMs, vulnerability }: Affected,
 ): Statement | UnmatchedReason | undefined {
   const common = { feed, id, kind, modifyMs, vulnerability, isOfOrigin: isSource };
+  // What is said of a part of a package, or of some of its versions, is said of nothing else.
+  if (subcomponent !== undefined) return undefined;
   if (events !== undefined) {
+    if (isAffected !== true && facts.some(({ versions }) => versions.length > 0)) return reason;
     const status = statusOfEvents(events, type, version);
     if (status === undefined) return undefined;
     const { state, fixState, justification } = status;
