@@ -3,9 +3,9 @@
  * All is written by the functions that importers use, so that filling measures them, too.
  */
 import { createHash } from "node:crypto";
+import type { VulnerabilityFacts } from "../src/matching/index.ts";
 import { newUid } from "../src/new-uid.ts";
 import { FactWriter, type ImagePackage, saveImage, saveImagePackages } from "../src/services/index.ts";
-import type { VulnerabilityFacts } from "../src/matching/index.ts";
 import { openDatabase, type WriteSession } from "../src/store/index.ts";
 import { parentOf } from "../src/uid.ts";
 
@@ -66,9 +66,7 @@ export function advisoryOf(number: number, revision = 0): VulnerabilityFacts {
     ratings: [{ source: "ghsa", vector: vectors[hash(number, 3) % vectors.length]! }],
     publishMs: 1_700_000_000_000 + number * 1000,
     modifyMs: 1_700_000_000_000 + number * 1000 + revision,
-    packages: [
-      { key, kind: "ecosystem", facts: [{ key, distro: "", ranges: [range(fixed)], versions: [] }] },
-    ],
+    packages: [{ key, kind: "ecosystem", facts: [{ key, distro: "", ranges: [range(fixed)], versions: [] }] }],
   } as unknown as VulnerabilityFacts;
 }
 
@@ -94,7 +92,13 @@ export async function fillFindings(
   for (let i = 0; i < images; ) {
     await database.transact(async (session) => {
       for (const end = Math.min(images, i + imagesPerRepo); i < end; i++)
-        await addImage(session, repos[Math.floor(i / imagesPerRepo) % repos.length]!, digestOf(i), packagesOf(i, packagesOfImage), nowMs);
+        await addImage(
+          session,
+          repos[Math.floor(i / imagesPerRepo) % repos.length]!,
+          digestOf(i),
+          packagesOf(i, packagesOfImage),
+          nowMs,
+        );
     });
   }
   for (let i = 0; i < advisories; )
@@ -115,7 +119,12 @@ async function addImage(
   nowMs: number,
 ): Promise<void> {
   const platform = { architecture: "amd64", variant: "", os: "linux", digest, size: 1 };
-  await saveImage(session, repo, { digest, mediaType: "application/vnd.oci.image.manifest.v1+json", platforms: [platform] }, nowMs);
+  await saveImage(
+    session,
+    repo,
+    { digest, mediaType: "application/vnd.oci.image.manifest.v1+json", platforms: [platform] },
+    nowMs,
+  );
   await saveImagePackages(session, repo, digest, packages, nowMs);
 }
 

@@ -29,26 +29,55 @@ export async function findings(size: FindingsSize): Promise<void> {
   await program.stop();
   const beganMs = performance.now();
   await fillFindings(database, repos, size);
-  printFigure("filling", `${Math.round((performance.now() - beganMs) / 1000)} s`, "", `${Math.round(statSync(file).size / 2 ** 20)} MB`);
-  const server = await startProgram(database, ["--rate-limit-list", "off", "--rate-limit-read", "off", "--rate-limit-write", "off"]);
+  printFigure(
+    "filling",
+    `${Math.round((performance.now() - beganMs) / 1000)} s`,
+    "",
+    `${Math.round(statSync(file).size / 2 ** 20)} MB`,
+  );
+  const server = await startProgram(database, [
+    "--rate-limit-list",
+    "off",
+    "--rate-limit-read",
+    "off",
+    "--rate-limit-write",
+    "off",
+  ]);
   const idleMb = server.rssMb();
   const image = `/findings/v1/findings?repo=${repos[1]}&image=${encodeURIComponent(`${repos[1]}@${digestOf(groupSize)}`)}`;
-  const queries = Array.from({ length: 1000 }, (_, i) => ({ purl: `pkg:npm/${packageName(i * 7)}@${1 + (i % 10)}.0.0` }));
+  const queries = Array.from({ length: 1000 }, (_, i) => ({
+    purl: `pkg:npm/${packageName(i * 7)}@${1 + (i % 10)}.0.0`,
+  }));
   const rows: [name: string, bars: string, request: Request][] = [
     ["findings of one image/Get", "≤10, ≤5", { path: image }],
-    ["images of one vulnerability/Get", "≤20, ≤10", { path: `/findings/v1/images?vulnerability_ids=${await commonest(server)}` }],
-    ["QueryPackages of 1000/Get", "≤100, ≤60", { path: "/findings/v1/packages:query", body: JSON.stringify({ queries }) }],
+    [
+      "images of one vulnerability/Get",
+      "≤20, ≤10",
+      { path: `/findings/v1/images?vulnerability_ids=${await commonest(server)}` },
+    ],
+    [
+      "QueryPackages of 1000/Get",
+      "≤100, ≤60",
+      { path: "/findings/v1/packages:query", body: JSON.stringify({ queries }) },
+    ],
     [
       "compare two images/Get",
       "≤20, ≤8",
-      { path: `/findings/v1/images:compare?base=${repos[1]}@${digestOf(groupSize)}&target=${repos[2]}@${digestOf(2 * groupSize)}` },
+      {
+        path: `/findings/v1/images:compare?base=${repos[1]}@${digestOf(groupSize)}&target=${repos[2]}@${digestOf(2 * groupSize)}`,
+      },
     ],
     ["all open criticals/Get", "", { path: "/findings/v1/findings?levels=LEVEL_CRITICAL" }],
     ["components/Get", "", { path: "/findings/v1/components" }],
   ];
   for (const [name, bars, request] of rows) await compareWithGet(server, repo, name, bars, request);
   await feedDay(server, database, size);
-  printFigure("memory above idle", `${Math.round(server.rssMb() - idleMb)} MB`, "≤250, ≤100", `idle ${Math.round(idleMb)} MB`);
+  printFigure(
+    "memory above idle",
+    `${Math.round(server.rssMb() - idleMb)} MB`,
+    "≤250, ≤100",
+    `idle ${Math.round(idleMb)} MB`,
+  );
   await server.stop();
 }
 
@@ -72,7 +101,10 @@ async function listRepos(program: Program): Promise<string[]> {
   const found: string[] = [];
   for (let token = ""; ; ) {
     const path = `/registry/v2/repos?page_size=200&page_token=${token}`;
-    const { repos, nextPageToken } = (await call(program, { path })) as { repos: { uid: string }[]; nextPageToken?: string };
+    const { repos, nextPageToken } = (await call(program, { path })) as {
+      repos: { uid: string }[];
+      nextPageToken?: string;
+    };
     found.push(...repos.map(({ uid }) => uid));
     if (nextPageToken === undefined) return found;
     token = encodeURIComponent(nextPageToken);
@@ -87,13 +119,28 @@ async function commonest(server: Program): Promise<string> {
   return answer.findings[0]!.vulnerabilityId;
 }
 
-async function compareWithGet(server: Program, repo: string, name: string, bars: string, request: Request): Promise<void> {
+async function compareWithGet(
+  server: Program,
+  repo: string,
+  name: string,
+  bars: string,
+  request: Request,
+): Promise<void> {
   const times = { get: [] as number[], asked: [] as number[] };
   for (let round = 0; round < rounds; round++) {
     for (let i = 0; i < 10; i++) times.get.push(await timeOf(server, { path: `/registry/v2/repos/${repo}` }));
     times.asked.push(await timeOf(server, request));
   }
-  const [get, asked] = [percentile(times.get.sort((a, b) => a - b), 0.5), percentile(times.asked.sort((a, b) => a - b), 0.5)];
+  const [get, asked] = [
+    percentile(
+      times.get.sort((a, b) => a - b),
+      0.5,
+    ),
+    percentile(
+      times.asked.sort((a, b) => a - b),
+      0.5,
+    ),
+  ];
   printFigure(name, round2(asked / get), bars, `${round2(asked)} ms, Get ${round2(get)} ms`);
 }
 

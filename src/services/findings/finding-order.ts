@@ -10,7 +10,6 @@ export interface PlacedFinding {
   readonly at: ImageOf;
 }
 
-
 /** The names of `order_by`. */
 export const findingSortNames = {
   level: "level",
