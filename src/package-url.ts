@@ -78,7 +78,7 @@ export function parsePackageUrl(text: string): PackageUrl | undefined {
   const namespace = segments.filter(Boolean).join("/");
   return {
     type,
-    namespace: lowerNamespaces.has(type) ? namespace.toLowerCase() : namespace,
+    namespace: normalNamespace(type, namespace),
     name: normalName(type, name),
     version: lowerVersions.has(type) ? version.toLowerCase() : version,
     qualifiers,
@@ -88,6 +88,11 @@ export function parsePackageUrl(text: string): PackageUrl | undefined {
       .filter((segment) => !/^\.{0,2}$/.test(segment))
       .join("/"),
   };
+}
+
+/** The namespace by which packages of a type are compared. */
+export function normalNamespace(type: string, namespace: string): string {
+  return lowerNamespaces.has(type) ? namespace.toLowerCase() : namespace;
 }
 
 /** The name by which packages of a type are compared. @param name as of {@link packageName}. */

@@ -2,8 +2,8 @@
 import { isOfRelease } from "./distributions.ts";
 
 /**
- * What a feed lists of the packages that it is complete for: all vulnerabilities (COMPLETE), or those that are fixed and
- * those that never affected them (FIXES_ONLY), as secdb does.
+ * What a feed lists of the packages that it is complete for: all vulnerabilities (COMPLETE), or those that are fixed
+ * and those that never affected them (FIXES_ONLY), as secdb does.
  */
 export type Coverage = "COMPLETE" | "FIXES_ONLY";
 
@@ -53,7 +53,5 @@ function compile({ pattern, coverage }: FeedScope): Scope {
 }
 
 function narrowestFirst(a: Scope, b: Scope): number {
-  return (
-    Number(a.isPrefix) - Number(b.isPrefix) || b.text.length - a.text.length || b.distro.length - a.distro.length
-  );
+  return Number(a.isPrefix) - Number(b.isPrefix) || b.text.length - a.text.length || b.distro.length - a.distro.length;
 }

@@ -15,6 +15,7 @@ import {
   type VulnerabilityMetadata,
   VulnerabilityMetadataSchema,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import { type CvssVersion, cvssVersion } from "../../matching/index.ts";
 import { Fields, hasMembers, ignoredMembers, type Unread } from "../records/fields.ts";
 import { FeedRefusal, ForeignRecord } from "../source/refusal.ts";
 import { isRecordId, readAliases, readId } from "./record-id.ts";
