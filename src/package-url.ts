@@ -79,7 +79,7 @@ export function parsePackageUrl(text: string): PackageUrl | undefined {
   return {
     type,
     namespace: normalNamespace(type, namespace),
-    name: normalName(type, name),
+    name: isDatabricks(type, qualifiers) ? name.toLowerCase() : normalName(type, name),
     version: lowerVersions.has(type) ? version.toLowerCase() : version,
     qualifiers,
     subpath: subpath
@@ -88,6 +88,11 @@ export function parsePackageUrl(text: string): PackageUrl | undefined {
       .filter((segment) => !/^\.{0,2}$/.test(segment))
       .join("/"),
   };
+}
+
+/** Whether a model of MLflow is on a server that ignores the case of its name. */
+function isDatabricks(type: string, qualifiers: ReadonlyMap<string, string>): boolean {
+  return type === "mlflow" && /^https:\/\/[^/]*databricks\.(?:net|com)\//i.test(qualifiers.get("repository_url") ?? "");
 }
 
 /** The namespace by which packages of a type are compared. */
@@ -116,7 +121,9 @@ export function formatPackageUrl({ type, namespace = "", distro = "" }: PackageK
 
 /** The text of a package URL with all its parts, the same for all that are equal. */
 export function packageUrlText({ type, namespace, name, version, qualifiers, subpath }: PackageUrl): string {
-  const path = [...namespace.split("/").filter(Boolean), name].map(encode).join("/");
+  // The name of `git` is a path.
+  const names = type === "git" ? name.split("/") : [name];
+  const path = [...namespace.split("/").filter(Boolean), ...names].map(encode).join("/");
   const query = [...qualifiers]
     .filter(([, value]) => value !== "")
     .sort(([a], [b]) => (a < b ? -1 : 1))
