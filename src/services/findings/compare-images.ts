@@ -72,7 +72,7 @@ function sideOf(known: Generation, image: FoundImage, row: Row, tags: readonly s
   return { image, tags, components: new Map(components.map((component) => [component.id, component])), found };
 }
 
-/** Packages with one version on each side are changed; with several, those that only one side has are added or removed. */
+/** Versions of a package that differ are pairs, in order; what has no other one of a pair is added or removed. */
 function componentChanges(before: Side, after: Side) {
   const gone = byPackage([...before.components.values()].filter(({ id }) => !after.components.has(id)));
   const come = byPackage([...after.components.values()].filter(({ id }) => !before.components.has(id)));

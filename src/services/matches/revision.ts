@@ -7,15 +7,16 @@ import { randomBytes } from "node:crypto";
 import { feedOrderSetting } from "../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../store/index.ts";
 
-/** The setting, which the migration makes: a lock needs a row. */
 const setting = "findings_revision";
 
 /** The transactions that have changed it. */
 const changed = new WeakSet<WriteSession>();
 
 /** Makes other transactions that add components, or change what is known about packages, wait for this one. */
-export function lockMatches(session: WriteSession) {
-  return session.lockSetting(setting);
+export async function lockMatches(session: WriteSession): Promise<void> {
+  // A lock needs a row.
+  if ((await session.setting(setting)) === undefined) await session.addSetting(setting, new Uint8Array());
+  await session.lockSetting(setting);
 }
 
 /** Changes the revision, once for each transaction. */

@@ -1,8 +1,7 @@
 /**
- * Adds what findings are computed of: the vulnerabilities and affected packages of feeds, components, what is known about
- * each of them, the components of images, and bills of materials as they were uploaded.
+ * Adds what findings are computed of: the vulnerabilities and affected packages of feeds, components, what is known
+ * about each of them, the components of images, moves of tags, and bills of materials as they were uploaded.
  */
-import { sql } from "kysely";
 import type { Migration } from "../migration.ts";
 import { resourceTable } from "../sql/resource-table.ts";
 
@@ -48,8 +47,6 @@ export const findings: Migration = {
       columns: { digest: "text", components: "texts", parts: "texts", is_part: "integer", has_sbom: "integer" },
       indexes: [["digest"]],
     }),
-    // Those who change what is known about packages lock it, which needs a row.
-    sql`insert into settings (name, value) values ('findings_revision', cast('' as ${dialect.types.bytes}))`,
     ...resourceTable(dialect, "tag_moves", { columns: { tag: "text" }, indexes: [["parent", "tag"]] }),
     ...resourceTable(dialect, "sbom_documents", { columns: { digest: "text" }, indexes: [["parent", "digest"]] }),
   ],
