@@ -95,7 +95,7 @@ export {
 export { artifactUid } from "./libraries/artifact-id.ts";
 export { pruneArtifacts } from "./libraries/prune-artifacts.ts";
 export { type ArtifactToSave, saveArtifact } from "./libraries/save-artifact.ts";
-export { FactWriters, pruneRecords } from "./matches/fact-writer.ts";
+export { FactWriter, FactWriters, pruneRecords } from "./matches/fact-writer.ts";
 export { type FeedClaim, type ImportedFeed, readFeeds, saveFeed } from "./matches/feed-claims.ts";
 export { derivedChanges } from "./refresh-derived.ts";
 export { saveImage } from "./registry/image-components.ts";

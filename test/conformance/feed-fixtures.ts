@@ -12,6 +12,7 @@ import type { VulnerabilityFacts } from "../../src/matching/index.ts";
 import { defaultFeed } from "../../src/resource/index.ts";
 import {
   type ArtifactToSave,
+  FactWriter,
   type Image,
   type ImagePackage,
   packReport,
@@ -23,7 +24,6 @@ import {
   saveReport,
   saveVulnerabilityMetadata,
 } from "../../src/services/index.ts";
-import { FactWriter } from "../../src/services/matches/fact-writer.ts";
 import { freshName } from "./fixtures.ts";
 import type { Platform } from "./platform.ts";
 

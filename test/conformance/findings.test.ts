@@ -1,5 +1,6 @@
 /** Findings: what is known about packages, by itself and in images. */
 import { expect, test } from "vitest";
+import type { Json } from "./contract.ts";
 import { importImages, importOsv, importPackages } from "./feed-fixtures.ts";
 import { digestOf, freshName, makeGroup, makeMember, makeRepo, makeTag } from "./fixtures.ts";
 import { onEveryServer } from "./platform.ts";
@@ -10,7 +11,7 @@ function record(name: string, more: Record<string, unknown> = {}) {
   return {
     id,
     modified: "2026-01-02T03:04:05Z",
-    aliases: [`CVE-2026-${id.slice(-4)}${Math.floor(Math.random() * 1e6)}`],
+    aliases: [`CVE-2026-${1e6 + Math.floor(Math.random() * 1e9)}`],
     severity: [{ type: "CVSS_V3", score: "CVSS:3.1/AV:N/AC:L/PR:H/UI:N/S:U/C:H/I:H/A:H" }],
     affected: [
       {
@@ -104,7 +105,8 @@ onEveryServer("findings", (platform) => {
   test("follow a feed that changes and withdraws", async () => {
     const name = freshName("lodash");
     const image = await makeImage({ [name]: "4.17.20" });
-    const first = await importOsv(platform(), record(name));
+    const first = record(name);
+    await importOsv(platform(), first);
     const total = async () =>
       (await platform().ok("ListFindings", { image: `${image.repo}@${image.digest}` })).totalCount;
     expect(await total()).toBe("1");
@@ -153,7 +155,7 @@ onEveryServer("findings", (platform) => {
         pageSize: 3,
       });
       expect(
-        findings.map(({ repo, component, vulnerabilityId }: any) => `${repo} ${component.purl} ${vulnerabilityId}`),
+        findings.map(({ repo, component, vulnerabilityId }: Json) => `${repo} ${component.purl} ${vulnerabilityId}`),
       ).toEqual(seen.slice(7, 10));
     }
   });
@@ -203,7 +205,7 @@ onEveryServer("findings", (platform) => {
       { before: { name: moved, version: "4.1.0" }, after: { name: moved, version: "4.17.21" } },
     ]);
     expect(findings.opened).toMatchObject([{ component: { name: come } }]);
-    expect(findings.resolved.map(({ component }: any) => component.name).sort()).toEqual([gone, moved].sort());
+    expect(findings.resolved.map(({ component }: Json) => component.name).sort()).toEqual([gone, moved].sort());
   });
 
   test("of an index are those of its platforms", async () => {
@@ -229,7 +231,7 @@ onEveryServer("findings", (platform) => {
     );
     await importPackages(platform(), repo.uid, arm64, { name, version: "4.2.0", type: "npm" });
     const { findings } = await platform().ok("ListFindings", { repo: repo.uid, orderBy: "package" });
-    expect(findings.map(({ digest, component }: any) => [digest, component.version])).toEqual([
+    expect(findings.map(({ digest, component }: Json) => [digest, component.version])).toEqual([
       [index, "4.1.0"],
       [index, "4.2.0"],
     ]);
@@ -242,13 +244,13 @@ onEveryServer("findings", (platform) => {
   test("let a tag's history be read", async () => {
     const { repo, tag, tagUid, digest } = await makeImage({});
     const next = digestOf(Math.floor(Math.random() * 1e9));
-    await platform().ok("UpdateTag", { tag: { uid: tagUid, digest: next }, updateMask: "digest" });
+    await platform().ok("CreateTag", { parent: repo, tag: { name: tag, digest: next } });
     const { entries, totalCount } = await platform().ok("ListTagHistory", { uid: tagUid });
     expect(totalCount).toBe("2");
     expect(entries).toMatchObject([{ digest: next }, { digest, to: entries[0].from }]);
     await platform().ok("DeleteTag", { uid: tagUid });
     const again = await makeTag(platform(), repo, { name: tag, digest });
     const later = await platform().ok("ListTagHistory", { uid: again.uid });
-    expect(later.entries.map((each: any) => each.digest)).toEqual([digest, next, digest]);
+    expect(later.entries.map((each: Json) => each.digest)).toEqual([digest, next, digest]);
   });
 });

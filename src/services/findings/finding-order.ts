@@ -10,14 +10,6 @@ export interface PlacedFinding {
   readonly at: ImageOf;
 }
 
-/** A finding without an image: what all images that contain the component have in common. */
-interface Pair {
-  readonly held: Held;
-  readonly finding: Resolved;
-  /** The values of the order up to the first one that depends on the image, then of the ties. */
-  readonly key: readonly ScalarValue[];
-}
-
 /** The names of `order_by`. */
 export const findingSortNames = {
   level: "level",
