@@ -3,7 +3,7 @@ import { compareParsedVersions, type ParsedVersion, parsePackageVersion } from "
 import { ComponentKey } from "./component.ts";
 import type { AffectedFact } from "./facts.ts";
 import { ListedVersions } from "./listed-versions.ts";
-import { isDistributionType, typeOfKey } from "./package-key.ts";
+import { typeOfKey } from "./package-key.ts";
 import { CompiledRange, type FixedVersion } from "./ranges.ts";
 import type { UnmatchedReason } from "./reasons.ts";
 import { factsForRelease } from "./releases.ts";

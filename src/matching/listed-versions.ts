@@ -20,8 +20,8 @@ export class ListedVersions {
   has(text: string, parsed: ParsedVersion | undefined): boolean {
     if (this.#texts.has(text)) return true;
     if (parsed === undefined || this.#texts.size === 0) return false;
-    this.#byDigits ??= byDigits(this.#texts);
-    const similar = this.#byDigits.get(digitsOf(text));
+    this.#byDigits ??= byDigits(this.#texts, this.#type);
+    const similar = this.#byDigits.get(digitsOf(text, this.#type));
     return similar?.some((listed) => listed.equals(parsed, this.#type)) ?? false;
   }
 }
@@ -41,10 +41,10 @@ class ListedVersion {
   }
 }
 
-function byDigits(texts: Iterable<string>): ReadonlyMap<string, ListedVersion[]> {
+function byDigits(texts: Iterable<string>, type: string): ReadonlyMap<string, ListedVersion[]> {
   const versions = new Map<string, ListedVersion[]>();
   for (const text of texts) {
-    const digits = digitsOf(text);
+    const digits = digitsOf(text, type);
     const similar = versions.get(digits);
     if (similar === undefined) versions.set(digits, [new ListedVersion(text)]);
     else similar.push(new ListedVersion(text));
@@ -54,8 +54,9 @@ function byDigits(texts: Iterable<string>): ReadonlyMap<string, ListedVersion[]>
 
 /**
  * The digits of a version but zeros and build metadata. Versions that any order regards as equal have the same, so that
- * few of a list are read and compared.
+ * few of a list are read and compared. Arch Linux does not compare a release with none.
  */
-function digitsOf(version: string): string {
-  return version.replace(/\+.*|[^1-9]+/gs, "");
+function digitsOf(version: string, type: string): string {
+  const compared = type === "alpm" ? version.replace(/-[^-]*$/, "") : version;
+  return compared.replace(/\+.*|[^1-9+]+/gs, "");
 }

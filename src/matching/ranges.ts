@@ -63,7 +63,7 @@ export class CompiledRange {
     return [{ kind, text, version: parsePackageVersion(this.#type, text) }];
   }
 
-  /** Reads a version to compare with the range; undefined if it is not one. @param parsed of the type of the package. */
+  /** Reads a version to compare with the range; undefined if it is not one. @param parsed of the package's type. */
   read(text: string, type: string, parsed: ParsedVersion | undefined): ParsedVersion | undefined {
     return this.#type === type ? parsed : parsePackageVersion(this.#type, text);
   }

@@ -1,4 +1,5 @@
 /** The packages of a bill of materials of any format. */
+import { sourceOf } from "../../../matching/index.ts";
 import {
   normalName,
   type PackageKind,
@@ -55,14 +56,14 @@ export class PackageList {
       this.#unversioned += 1;
       return;
     }
-    const [upstream = "", upstreamVersion = ""] = sourceOf(url?.qualifiers.get("upstream") || fields.upstream, version);
+    const upstream = sourceOf(url?.qualifiers.get("upstream") || fields.upstream, version);
     const listed = {
       name,
       version,
       ...(url === undefined ? { type: fields.type ?? "" } : packageKind(url)),
       architecture: url?.qualifiers.get("arch") ?? fields.architecture ?? "",
-      origin: url?.qualifiers.get("origin") ?? (upstream || (fields.origin ?? "")),
-      originVersion: upstreamVersion || (fields.originVersion ?? ""),
+      origin: url?.qualifiers.get("origin") ?? (upstream.origin || (fields.origin ?? "")),
+      originVersion: upstream.originVersion || (fields.originVersion ?? ""),
     };
     this.#byText.set(JSON.stringify(Object.values(listed)), listed);
     if (this.#byText.size > maxPackages) throw new FeedRefusal(`has more than ${maxPackages} packages`);
@@ -88,17 +89,4 @@ function versionOf(url: PackageUrl, given: string | undefined): string | undefin
 
 function withoutEpoch(version: string): string {
   return version.replace(/^[0-9]+:/, "");
-}
-
-/**
- * The source package and its version: `gcc-12`, `glibc@2.31-1`, `openssl-3.0.7-2.el9.src.rpm`. Names of files have no
- * epoch: a source of the same version has that of the package.
- * @param upstream as the qualifier of package URLs has it.
- * @param version of the package.
- */
-function sourceOf(upstream = "", version: string): readonly string[] {
-  const [, source, sourceVersion = ""] = /^(.+)-([^-]+-[^-]+)\.src\.rpm$/.exec(upstream) ?? [];
-  if (source !== undefined) return [source, withoutEpoch(version) === sourceVersion ? version : sourceVersion];
-  const at = upstream.lastIndexOf("@");
-  return at > 0 ? [upstream.slice(0, at), upstream.slice(at + 1)] : [upstream];
 }
