@@ -82,6 +82,9 @@ async function vulnerabilitiesNamed(session: ReadSession, given: readonly string
   return [...found, ...given.slice(found.length)];
 }
 
+/** Times that are too far away for a column are the first or the last that it can have. */
 function microseconds(time: { readonly seconds: bigint; readonly nanos: number } | undefined): number {
-  return time === undefined ? 0 : Number(time.seconds) * 1_000_000 + Math.floor(time.nanos / 1000);
+  if (time === undefined) return 0;
+  const us = Number(time.seconds) * 1_000_000 + Math.floor(time.nanos / 1000);
+  return Math.min(Number.MAX_SAFE_INTEGER, Math.max(Number.MIN_SAFE_INTEGER, us));
 }
