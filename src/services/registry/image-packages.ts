@@ -13,7 +13,6 @@ import { imageComponents } from "../matches/tables.ts";
 import { refreshImageComponents, removeImageComponents } from "./image-components.ts";
 import { images, imageUid, type ReadSbom, readImages, storeImage } from "./images.ts";
 import { type ImagePackage, imagePackages, listsOf, type PackageLists, readPackageLists } from "./package-lists.ts";
-import { tagMoves } from "./tag-moves.ts";
 
 export type { ImagePackage } from "./package-lists.ts";
 
@@ -77,11 +76,16 @@ async function saveLists(
   return saved;
 }
 
-/** Removes the images of a repo with their packages and components, and the moves of its tags. */
+/** Removes the images of a repo with their packages and components. */
 export async function removeImages(session: WriteSession, repoUid: string): Promise<void> {
-  for (const table of [images, imagePackages, imageComponents, tagMoves])
-    for await (const rows of session.pages(table, { parent: repoUid, limit: 200 }))
-      for (const { uid } of rows) await session.remove(table, uid);
+  // The moves of tags are many, and nothing shows them without the tag: they are removed in the background.
+  const tables = [images, imagePackages, imageComponents];
+  await Promise.all(
+    tables.map(async (table) => {
+      for await (const rows of session.pages(table, { parent: repoUid, limit: 200 }))
+        for (const { uid } of rows) await session.remove(table, uid);
+    }),
+  );
 }
 
 /** Removes a digest that the registry no longer has. Returns whether it was an image. */
