@@ -18,7 +18,14 @@ export interface Affected {
   readonly reason?: UnmatchedReason;
 }
 
-/** What a record says about one package: facts with one key, read once for many versions. */
+/** The most releases that facts stay compiled for: queries may name any. */
+const maxReleases = 64;
+
+/**
+ * What a feed says of one vulnerability in one package: facts with one key, read once for many versions. Where a feed
+ * has a record for each release, the facts of all of them belong together: what is said of a component that names no
+ * release depends on all.
+ */
 export class AffectedPackage {
   readonly key: string;
   readonly #facts: readonly AffectedFact[];
@@ -26,7 +33,7 @@ export class AffectedPackage {
   /** The facts for each release that a component may be of, by its `release`; those that hold together are one. */
   readonly #byRelease = new Map<string, readonly AffectedVersions[]>();
 
-  /** @param facts of one record about one key: any number of releases, source and binary packages. */
+  /** @param facts with one key, about any releases, about source packages and others. */
   constructor(facts: readonly AffectedFact[]) {
     this.key = facts[0]?.key ?? "";
     this.#type = typeOfKey(this.key);
@@ -53,6 +60,7 @@ export class AffectedPackage {
     if (known !== undefined) return known;
     const facts = this.#facts.filter(({ isSource }) => isSource === undefined || isSource === of.isSource);
     const groups = factsForRelease(facts, of).map((group) => new AffectedVersions(group, this.#type));
+    if (this.#byRelease.size >= maxReleases) this.#byRelease.clear();
     this.#byRelease.set(of.release, groups);
     return groups;
   }
