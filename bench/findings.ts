@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { FactWriter } from "../src/services/index.ts";
 import { openDatabase } from "../src/store/index.ts";
 import { fill } from "./data.ts";
-import { advisoryOf, digestOf, type FindingsSize, fillFindings, packageName, packagesOf } from "./findings-data.ts";
+import { advisoryOf, digestOf, type FindingsSize, fillFindings, packageName } from "./findings-data.ts";
 import { folder } from "./processes.ts";
 import { type Program, runCommand, startProgram } from "./program.ts";
 import { percentile, printFigure, printHead, round2 } from "./table.ts";
@@ -113,10 +113,20 @@ async function listRepos(program: Program): Promise<string[]> {
 
 /** The vulnerability that most images have. */
 async function commonest(server: Program): Promise<string> {
-  const answer = (await call(server, { path: "/findings/v1/findings?page_size=1&image=" + "" })) as {
-    findings: { vulnerabilityId: string }[];
+  const answer = (await call(server, {
+    path: `/findings/v1/components?order_by=image_count%20desc&page_size=200`,
+  })) as {
+    components: { component: { purl: string }; levelCounts?: unknown[] }[];
   };
-  return answer.findings[0]!.vulnerabilityId;
+  const affected = answer.components.find(({ levelCounts = [] }) => levelCounts.length > 0)!;
+  const purls = [{ purl: affected.component.purl }];
+  const { results } = (await call(server, {
+    path: "/findings/v1/packages:query",
+    body: JSON.stringify({ queries: purls }),
+  })) as {
+    results: { findings: { vulnerabilityId: string }[] }[];
+  };
+  return results[0]!.findings[0]!.vulnerabilityId;
 }
 
 async function compareWithGet(
@@ -165,5 +175,3 @@ async function feedDay(server: Program, url: string, { advisories }: FindingsSiz
   await database.close();
   await call(server, { path: `/findings/v1/vulnerabilities?page_size=1` });
 }
-
-void packagesOf;

@@ -189,11 +189,13 @@ function releaseOf(distro: string): string {
 
 /** Encodes what has to be, which colons have not. */
 function encode(text: string): string {
+  if (/^[\w.-]*$/.test(text)) return text;
   return encodeURIComponent(text).replaceAll("%3A", ":");
 }
 
 /** Decodes percent-encoding. Returns a malformed text as it is. */
 function decode(text: string): string {
+  if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);
   } catch {

@@ -59,6 +59,7 @@ export {
   defaultFeed,
   type FeedResource,
   type FeedWrite,
+  feedOrderSetting,
   feedRows,
   mergeAgain,
   mergeEntries,

@@ -14,6 +14,7 @@ import { deliveriesService } from "./events/deliveries.ts";
 import { subscriptions, subscriptionsService } from "./events/subscriptions.ts";
 import { findingsService } from "./findings/findings.ts";
 import { findingImagesService } from "./findings/images.ts";
+import { KnownComponents } from "./findings/known-components.ts";
 import { accessService } from "./iam/access/access.ts";
 import { accountAssociationsService, removeServiceBindings } from "./iam/account-associations.ts";
 import { keepingAnOwner } from "./iam/auth/last-owner.ts";
@@ -158,6 +159,7 @@ function createServicesOfV2({
   termsDocuments,
   allowLoopbackSinks,
 }: ServicesOptions): readonly MountedService[] {
+  const components = new KnownComponents();
   const services = [
     pingService,
     groupsService({ openRootGroups, roleBindings }),
@@ -184,8 +186,8 @@ function createServicesOfV2({
     advisoriesService,
     artifactsService,
     securityAdvisoryService,
-    findingsService,
-    findingImagesService(repos),
+    findingsService(components),
+    findingImagesService(repos, components),
     vulnerabilitiesService,
   ];
   return mount([...services, searchService(services)]);

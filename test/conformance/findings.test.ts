@@ -73,8 +73,8 @@ onEveryServer("findings", (platform) => {
     expect(results[1]).toMatchObject({ component: { version: "4.17.21" } });
     expect(results[1].findings ?? []).toEqual([]);
     expect(results[2].findings ?? []).toEqual([]);
-    expect(results[3]).toEqual({ unmatchedReason: "is not a package URL" });
-    expect(results[4]).toEqual({ unmatchedReason: "has no version" });
+    expect(results[3]).toEqual({ findings: [], unmatchedReason: "is not a package URL" });
+    expect(results[4]).toEqual({ findings: [], unmatchedReason: "has no version" });
   });
 
   test("are in every image that contains the package, whatever comes first", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { factsForRelease } from "../../src/matching/releases.ts";
+import { factsForRelease, streamOf } from "../../src/matching/releases.ts";
 
 /** The releases of the facts that are chosen, in groups. */
 function chosen(distros: string, distro: string, version = "1"): string {
@@ -9,7 +9,7 @@ function chosen(distros: string, distro: string, version = "1"): string {
     ranges: [],
     versions: [],
   }));
-  const groups = factsForRelease(facts, { distro, version });
+  const groups = factsForRelease(facts, { distro, stream: streamOf(distro, version) });
   return groups.map((group) => group.map((each) => each.distro || "all").join(" ")).join(" | ");
 }
 

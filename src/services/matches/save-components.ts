@@ -3,7 +3,8 @@ import { type Component, componentKeys } from "../../matching/index.ts";
 import { newRow } from "../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../store/index.ts";
 import { matchComponents } from "./component-matches.ts";
-import { componentUid, lockMatches } from "./components.ts";
+import { componentUid } from "./components.ts";
+import { lockMatches } from "./revision.ts";
 import { components } from "./tables.ts";
 
 /** The rows that are read at once. */
