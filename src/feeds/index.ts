@@ -26,7 +26,7 @@
 export { type Distribution, type PackageAdvisories, parseDistribution, readAdvisories } from "./formats/advisories.ts";
 export { isArtifactDocument, maxDocumentBytes, readArtifactDocument } from "./formats/artifact-document.ts";
 export type { ArtifactRecord } from "./formats/artifact-record.ts";
-export { type DebianRecord, readDebianTracker, recordName as debianRecordName } from "./formats/debian-tracker.ts";
+export { type DebianRecord, readDebianTracker } from "./formats/debian-tracker.ts";
 export { readProduct } from "./formats/end-of-life.ts";
 export { type EpssScore, type EpssScores, readEpss } from "./formats/exploits/epss.ts";
 export { type KevEntry, readKev } from "./formats/exploits/kev.ts";

@@ -96,7 +96,15 @@ export {
 export { artifactUid } from "./libraries/artifact-id.ts";
 export { pruneArtifacts } from "./libraries/prune-artifacts.ts";
 export { type ArtifactToSave, saveArtifact } from "./libraries/save-artifact.ts";
-export { FactWriter, FactWriters, pruneRecords } from "./matches/fact-writer.ts";
+export { blockOf } from "./matches/exploit-scores.ts";
+export {
+  pruneExploitScores,
+  pruneKnown,
+  type ScoreBlock,
+  saveExploitScores,
+  saveKnown,
+} from "./matches/exploits.ts";
+export { FactWriter, FactWriters, pruneRecords, sourceUid } from "./matches/fact-writer.ts";
 export { type FeedClaim, type ImportedFeed, readFeeds, saveFeed } from "./matches/feed-claims.ts";
 export { derivedChanges } from "./refresh-derived.ts";
 export { saveImage } from "./registry/image-components.ts";

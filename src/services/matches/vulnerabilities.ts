@@ -22,9 +22,8 @@ export const vulnerabilities = defineResource({
     id: { text: ({ id }) => id },
     identifiers: { texts: ({ id, aliases }) => [id, ...aliases] },
     related: { texts: ({ records }) => records.flatMap(({ upstream, related }) => [...upstream, ...related]) },
-    packages: {
-      texts: ({ affected }) => affected.flatMap(({ packageUrl }) => packageKeyOfUrl(packageUrl) ?? []),
-    },
+    // The package URLs of affected packages are their keys.
+    packages: { texts: ({ affected }) => affected.map(({ packageUrl }) => packageUrl).filter((key) => key !== "") },
     level: { integer: ({ level }) => level },
     score: { integer: ({ score }) => (score === undefined ? unknown : Math.round(score * 100)) },
     epss: { integer: ({ epss }) => (epss === undefined ? unknown : Math.round(epss * 1_000_000)) },
