@@ -29,9 +29,10 @@ export type { ArtifactRecord } from "./formats/artifact-record.ts";
 export { readProduct } from "./formats/end-of-life.ts";
 export { readOsv } from "./formats/osv.ts";
 export type { ListedPackage } from "./formats/sbom/packages.ts";
-export { readSbomOnThread } from "./formats/sbom/read-on-thread.ts";
 export { readSbom } from "./formats/sbom/sbom.ts";
 export { readVulnReport } from "./formats/scans/vuln-report.ts";
+export { readOnThread, readSbomOnThread } from "./formats/threads/read-on-thread.ts";
+export type { VexStatements } from "./formats/threads/readers.ts";
 export { ImportReport, type ImportSummary, summaryText } from "./import/report.ts";
 export {
   type FeedIds,
