@@ -19,6 +19,7 @@ import {
   isBuffered,
   onGone,
   type PortResponse,
+  Refusal,
   readDeadline,
   send,
 } from "../message/index.ts";
@@ -164,7 +165,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
         yield* messages;
       } catch (error) {
         failure = error;
-        throw error;
+        throw error instanceof Refusal ? error.error : error;
       }
     }
     try {

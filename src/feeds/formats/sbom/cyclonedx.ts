@@ -23,6 +23,7 @@ const properties = {
   origin: ["syft:metadata:originPackage", "syft:metadata:source", "aquasecurity:trivy:SrcName"],
   originVersion: ["syft:metadata:sourceVersion"],
   upstream: ["syft:metadata:sourceRpm"],
+  owner: ["platform:package:owner"], // of documents that this product makes
   layer: ["syft:location:0:layerID", "aquasecurity:trivy:LayerDigest", "aquasecurity:trivy:LayerDiffID"],
 } as const;
 /** Properties with the path of a file by which a package was found. */
@@ -104,6 +105,7 @@ function readComponent(component: Fields, { packages, files, notes }: Reading): 
     upstream: first(properties.upstream),
     licenses: licensesOf(component, notes),
     locations: [...paths, ...occurrencesOf(component, notes)].filter((path) => path.length <= maxDetailLength),
+    owner: first(properties.owner)?.slice(0, maxDetailLength),
     layer: first(properties.layer)?.slice(0, maxDetailLength),
   };
   packages.add(purl, fields, id);

@@ -54,6 +54,7 @@ export interface ListedFields {
   readonly licenses?: readonly string[];
   readonly locations?: readonly string[];
   readonly layer?: string | undefined;
+  readonly owner?: string | undefined;
 }
 
 /** Limit of packages in a list. */
@@ -100,10 +101,11 @@ class Entry {
     this.identity = identity;
   }
 
-  add(purl: string | undefined, { licenses = [], locations = [], layer }: ListedFields): void {
+  add(purl: string | undefined, { licenses = [], locations = [], layer, owner }: ListedFields): void {
     // The first by order, so that the list does not depend on that of the document.
     this.purl = firstOf(this.purl, purl);
     this.layer = firstOf(this.layer, layer);
+    this.owner = firstOf(this.owner, owner);
     for (const license of licenses) this.licenses.add(license);
     for (const location of locations) this.locations.add(location);
   }
