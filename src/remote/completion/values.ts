@@ -4,11 +4,11 @@ import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { getOption } from "../../annotations.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { commentOf } from "../catalog/comments.ts";
-import { contractCatalog, findResource, findType } from "../catalog/contract.ts";
+import { contractCatalog, findListed, findResource, findType } from "../catalog/contract.ts";
 import { contractServices } from "../catalog/descriptors.ts";
 import { shortNames } from "../catalog/enums.ts";
 import { FieldFlag, findField } from "../catalog/flags.ts";
-import { commandName, parentType, type ResourceEntry, uidType } from "../catalog/resources.ts";
+import { commandName, type ListedKind, parentType, type ResourceEntry, uidType } from "../catalog/resources.ts";
 import type { Candidate, ValuePlace } from "./place.ts";
 import { candidatesOnServer } from "./server.ts";
 
@@ -29,9 +29,9 @@ export async function valueCandidates(place: ValuePlace): Promise<Candidate[]> {
   switch (place.placeholder) {
     case "RESOURCE":
     case "RESOURCES":
-      return contractCatalog()
-        .resources.filter(({ methods }) => (command.name() === "list" ? methods.List : methods.Get) !== undefined)
-        .flatMap(({ singular, plural }) => plainCandidates([singular, plural]));
+      return kindsOf(command.name() === "list" ? "List" : "Get").flatMap(({ singular, plural }) =>
+        plainCandidates([singular, plural]),
+      );
     case "UID|NAME": {
       const resource = resourceOfPlace(place);
       return resource === undefined ? [] : candidatesOnServer(resource, place);
@@ -45,7 +45,7 @@ export async function valueCandidates(place: ValuePlace): Promise<Candidate[]> {
     case "NAME=VALUE": {
       const method =
         command.name() === "list"
-          ? resourceOfCommand(place)?.methods.List
+          ? findListed(operands[0] ?? "")?.methods.List
           : contractServices()
               .flatMap(({ methods }) => methods)
               .find(({ parent, name }) => `${parent.typeName}/${name}` === operands[0]);
@@ -58,6 +58,11 @@ export async function valueCandidates(place: ValuePlace): Promise<Candidate[]> {
     default:
       return [];
   }
+}
+
+function kindsOf(verb: "Get" | "List"): readonly ListedKind[] {
+  const { resources, views } = contractCatalog();
+  return [...resources, ...views].filter(({ methods }) => methods[verb] !== undefined);
 }
 
 /** `customer,` before the last value of a list, and the values that a field takes. */

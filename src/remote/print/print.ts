@@ -9,10 +9,11 @@ import { printable, printableJson } from "../../log-text.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
 import { kebab } from "../catalog/resources.ts";
 import { fieldValue } from "./cells.ts";
+import type { Names } from "./columns.ts";
 import { CustomColumns, parseColumns } from "./custom-columns.ts";
 import { parseTemplate } from "./json-path.ts";
 import { secretsOf } from "./secrets.ts";
-import { fieldLines, type Names, Table, type TableStyle } from "./table.ts";
+import { fieldLines, Table, type TableStyle } from "./table.ts";
 import { yamlOf } from "./yaml.ts";
 
 const formats = ["table", "wide", "json", "yaml", "name"] as const;
