@@ -1,11 +1,13 @@
 /**
  * remote: the commands that call a server. They are made from the descriptors of the contract, and know no resource by
- * its name, but for `whoami`.
+ * its name, but for `whoami` and the commands about findings.
  */
 import type { Command } from "commander";
 import type { Candidate, ValuePlace } from "./completion/place.ts";
+import type { SbomReader } from "./findings/check.ts";
 
 export type { Candidate, ValuePlace } from "./completion/place.ts";
+export type { SbomPackages, SbomReader } from "./findings/check.ts";
 
 /** The module of a command. */
 interface CommandModule {
@@ -36,6 +38,7 @@ export const remoteCommands: readonly CommandEntry[] = [
     "print what an apply of documents would change",
     async () => ({ makeCommand: (await import("./apply/command.ts")).makeDiffCommand }),
   ],
+  ["compare", "print what differs between two images", () => import("./findings/compare.ts")],
   ["contract", "check that a server speaks the contract", () => import("./contract-check/command.ts")],
   ["record", "record the answers of a server, as a proxy before it", () => import("./recording/record.ts")],
 ];
@@ -46,6 +49,12 @@ export const signInCommands: readonly CommandEntry[] = [
   ["logout", "end the session of a sign-in", () => import("./sign-in/logout.ts")],
   ["whoami", "print who you are there, and what you may do", () => import("./sign-in/whoami.ts")],
 ];
+
+/** `platform check`. @param readSbom reads bills of materials. */
+export async function checkCommand(readSbom: SbomReader): Promise<CommandModule> {
+  const { makeCheckCommand } = await import("./findings/check.ts");
+  return { makeCommand: () => makeCheckCommand(readSbom) };
+}
 
 /** `platform token --print`. */
 export function printTokenCommand(): Promise<CommandModule> {

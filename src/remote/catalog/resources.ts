@@ -73,7 +73,9 @@ function viewOf(method: DescMethod): ListedKind[] {
   const items = itemsField(method.output);
   if (noun === undefined || items === undefined || standardMethodOf(method) !== undefined) return [];
   const plural = kebab(noun);
-  return [{ singular: plural.replace(/(?<!s)s$/, ""), plural, schema: items.message, methods: { List: method } }];
+  const Get = method.parent.methods.find(({ name }) => name === `Get${noun.replace(/s$/, "")}`);
+  const methods = { ...(Get && { Get }), List: method };
+  return [{ singular: plural.replace(/(?<!s)s$/, ""), plural, schema: items.message, methods }];
 }
 
 /** The items in the response of a list: its only messages. */

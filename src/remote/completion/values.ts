@@ -9,8 +9,9 @@ import { contractServices } from "../catalog/descriptors.ts";
 import { shortNames } from "../catalog/enums.ts";
 import { FieldFlag, findField } from "../catalog/flags.ts";
 import { commandName, type ListedKind, parentType, type ResourceEntry, uidType } from "../catalog/resources.ts";
+import { isImage, namesImage } from "../findings/images.ts";
 import type { Candidate, ValuePlace } from "./place.ts";
-import { candidatesOnServer } from "./server.ts";
+import { candidatesOnServer, tagsOnServer } from "./server.ts";
 
 /** The services with custom methods, which are commands. */
 export function serviceCandidates(others: ReadonlySet<string>): Candidate[] {
@@ -33,9 +34,13 @@ export async function valueCandidates(place: ValuePlace): Promise<Candidate[]> {
         plainCandidates([singular, plural]),
       );
     case "UID|NAME": {
+      if (command.name() === "get" && isImage(findListed(operands[0] ?? "")?.schema)) return imageCandidates(place);
       const resource = resourceOfPlace(place);
       return resource === undefined ? [] : candidatesOnServer(resource, place);
     }
+    case "BASE":
+    case "TARGET":
+      return imageCandidates(place);
     case "FIELD":
       return schemaCandidates(resourceOfCommand(place)?.schema);
     case "SERVICE/METHOD":
@@ -71,6 +76,7 @@ async function fieldCandidates(field: DescField, place: ValuePlace): Promise<Can
     const before = field.fieldKind === "list" ? place.word.slice(0, place.word.lastIndexOf(",") + 1) : "";
     return plainCandidates(shortNames(field.enum).map((name) => before + name));
   }
+  if (namesImage(field)) return imageCandidates(place);
   if (field.scalar === ScalarType.BOOL) return plainCandidates(["true", "false"]);
   const { hasUid } = await import("../documents/spec.ts");
   const resource = hasUid(field) ? resourceOfType(getOption(field, resource_reference).type) : undefined;
@@ -117,6 +123,19 @@ function resourceOfPlace(place: ValuePlace): ResourceEntry | undefined {
 /** The resource that a command is about: `role` in `get role` and in `update role`. */
 function resourceOfCommand({ command, operands }: ValuePlace): ResourceEntry | undefined {
   return findResource(operands[0] ?? "") ?? findResource(command.name());
+}
+
+/** `library/nginx:`; behind the name of a repo its tags. */
+async function imageCandidates(place: ValuePlace): Promise<Candidate[]> {
+  const [, repo] = /^(.+):[^/]*$/.exec(place.word) ?? [];
+  const found =
+    repo === undefined
+      ? await candidatesOnServer(findResource("repo")!, place)
+      : await tagsOnServer(findResource("tag")!, repo, place);
+  return found.map(({ value, description }) => ({
+    value: repo === undefined ? (value.endsWith("/") ? value : `${value}:`) : `${repo}:${value}`,
+    description,
+  }));
 }
 
 /** Parents are groups where they may be of any type. */

@@ -16,6 +16,8 @@ export type Names = ReadonlyMap<string, string>;
 export interface Column {
   readonly heading: string;
   readonly kind: "name" | "uid" | "reference" | "text" | "time";
+  /** To which width a column of texts is cut at most, in place of 12. */
+  readonly leastWidth?: number;
   /** Whether its cells are cut at their beginning. */
   readonly differsAtEnd?: boolean;
   /** Whether its cells have levels of severity. */

@@ -120,7 +120,7 @@ async function* linesOf(
       return;
     case "table":
     case "wide":
-      return yield* tableLines(schema, messages, single, styleOf(format === "wide"), names);
+      return yield* tableLines(schema, messages, single, terminalStyle(format === "wide"), names);
     default: {
       const table = new CustomColumns(parseColumns(format.slice(customColumns.length)));
       yield* rowLines(
@@ -209,17 +209,23 @@ function uidField({ field }: DescMessage): DescField | undefined {
   return field.uid ?? field.id;
 }
 
-function styleOf(wide: boolean): TableStyle {
+/** How a table is printed on standard output. */
+export function terminalStyle(wide: boolean): TableStyle {
   const { isTTY, columns } = process.stdout;
   const width = isTTY ? Number(process.env.COLUMNS) || columns : undefined;
   return { width, wide, colours: isTTY && !process.env.NO_COLOR };
+}
+
+/** Prints lines. */
+export async function printLines(lines: Iterable<string>): Promise<void> {
+  for (const line of lines) await print(line);
 }
 
 async function print(line: string): Promise<void> {
   await write(`${line}\n`);
 }
 
-/** Writes a text, with back-pressure. */
-async function write(text: string): Promise<void> {
+/** Writes a text on standard output, with back-pressure. */
+export async function write(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, "drain");
 }

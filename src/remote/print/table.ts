@@ -157,10 +157,12 @@ function squeeze(columns: readonly Column[], natural: readonly number[], total: 
   };
   const cut = (kinds: readonly Column["kind"][], least: number) => {
     const meant = columns.flatMap(({ kind }, i) => (kinds.includes(kind) ? [i] : []));
+    const leastOf = (i: number) => Math.max(least, columns[i]!.leastWidth ?? 0);
     while (used() > total) {
-      const longest = meant.reduce((a, b) => (widths[b]! > widths[a]! ? b : a), meant[0] ?? -1);
-      if (longest < 0 || widths[longest]! <= least) return;
-      widths[longest] = Math.max(least, widths[longest]! - (used() - total));
+      const cuttable = meant.filter((i) => widths[i]! > leastOf(i));
+      if (cuttable.length === 0) return;
+      const longest = cuttable.reduce((a, b) => (widths[b]! > widths[a]! ? b : a));
+      widths[longest] = Math.max(leastOf(longest), widths[longest]! - (used() - total));
     }
   };
   cut(["text"], fairWidth);

@@ -7,12 +7,12 @@ import type { Component, Finding } from "../../../gen/platform/findings/v1/findi
 import type { Image, ListedComponent } from "../../../gen/platform/findings/v1/images_pb.ts";
 import type { Vulnerability } from "../../../gen/platform/findings/v1/vulnerabilities_pb.ts";
 import { printable } from "../../log-text.ts";
-import { type CellStyle, cellOf, enumText } from "./cells.ts";
+import { type CellStyle, cellOf } from "./cells.ts";
 import type { Column, Names } from "./columns.ts";
 import { isLevel, levelCountsText } from "./levels.ts";
 
 /** A column: the name of a field, or a function of a message. */
-interface Shown<M> extends Partial<Pick<Column, "kind" | "differsAtEnd" | "hasLevels">> {
+interface Shown<M> extends Partial<Pick<Column, "kind" | "leastWidth" | "differsAtEnd" | "hasLevels">> {
   readonly of: string | ((message: M, style: CellStyle, names: Names) => string);
 }
 
@@ -23,21 +23,21 @@ const fixWords: readonly string[] = ["", "", "none yet", "never", "pending"];
 
 const finding: View<Finding> = {
   LEVEL: { of: "level" },
-  SCORE: { of: "score" },
   VULNERABILITY: { of: "vulnerability_id", kind: "name" },
-  PACKAGE: { of: ({ component }, style) => packageText(component, style), differsAtEnd: true },
+  PACKAGE: { of: ({ component }, style) => packageText(component, style), leastWidth: 22, differsAtEnd: true },
   "FIXED-IN": { of: ({ fixedVersion, fixState }) => fixedVersion || (fixWords[fixState] ?? "") },
   IMAGE: { of: imageOfFinding, differsAtEnd: true },
-  STATE: { of: "state" },
   EXPLOITED: { of: "known_exploited" },
+  SCORE: { of: "score" },
   EPSS: { of: ({ epss }, style) => probability(epss, style) },
+  STATE: { of: "state" },
   "FIRST-SEEN": { of: "first_seen", kind: "time" },
 };
 
 const image: View<Image> = {
   REPO: { of: ({ repo, repoName }) => repoName || repo, kind: "name" },
   TAGS: { of: "tags" },
-  FINDINGS: { of: ({ levelCounts }) => levelCountsText(levelCounts), hasLevels: true },
+  FINDINGS: { of: ({ levelCounts }) => levelCountsText(levelCounts), leastWidth: 22, hasLevels: true },
   DIGEST: { of: ({ digest }, style) => digestText(digest, style), kind: "uid" },
   OLDEST: { of: "oldest_finding_time", kind: "time" },
   COMPONENTS: { of: "component_count" },

@@ -18,6 +18,7 @@ import { type ListedKind, parentType } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { methodOf } from "../documents/requests.ts";
 import { documentsFormat, printAsDocuments, requireDocuments } from "../documents/write.ts";
+import { namesImage, withRepoUid } from "../findings/images.ts";
 import { type JsonPath, order, parsePath } from "../print/json-path.ts";
 import { jsonOf, printMessages, requireNames, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
@@ -111,7 +112,11 @@ function filterHelp(input: DescMessage | undefined): string {
  */
 async function withUids(session: Session, { input }: DescMethod, fields: JsonObject): Promise<JsonObject> {
   const { resolveReferences } = await import("../documents/spec.ts");
-  return resolveReferences(session, input, fields, "--filter");
+  const request = await resolveReferences(session, input, fields, "--filter");
+  const { image } = input.field;
+  if (image !== undefined && namesImage(image) && typeof request.image === "string")
+    request.image = await withRepoUid(session, request.image);
+  return request;
 }
 
 /** What {@link itemsOf} reports beside the items. */
