@@ -14,6 +14,7 @@
  *     npm run bench -- --budget [--against REF]  what each step of a call costs, after the same of another commit
  *     npm run bench -- --overload                expensive calls, floods, several processes, killed processes
  *     npm run bench -- --overload --only neighbour   only what one organisation costs another
+ *     npm run bench -- --findings                what questions about findings cost; with --quick, on a tenth of the data
  *     npm run bench -- --soak [MINUTES]          full load of all kinds: checks memory growth and event loop stalls
  *     npm run bench -- --soak --workers N        the same on several processes, beside a client that searches
  */
@@ -22,6 +23,7 @@ import { compareCommits } from "./against.ts";
 import { keepBest, printDistances } from "./best.ts";
 import { measureBudget } from "./budget.ts";
 import { writeDocs } from "./docs.ts";
+import { findings } from "./findings.ts";
 import { Meter } from "./measure.ts";
 import { languageOf, programOf } from "./native-peers.ts";
 import { overload } from "./overload.ts";
@@ -37,6 +39,7 @@ const { values, positionals } = parseArgs({
     quick: { type: "boolean", default: false },
     large: { type: "boolean", default: false },
     overload: { type: "boolean", default: false },
+    findings: { type: "boolean", default: false },
     soak: { type: "boolean", default: false },
     workers: { type: "string", default: "1" },
     postgres: { type: "string" },
@@ -73,6 +76,8 @@ try {
       ...(quick ? { repos: 100_000, advisories: 30_000 } : { repos: 1_000_000, advisories: 300_000 }),
       onlyNeighbour: only === "neighbour",
     });
+  else if (values.findings)
+    await findings({ images: quick ? 1_000 : 10_000, packagesOfImage: 500, advisories: quick ? 5_000 : 50_000 });
   else await compareAll();
 } finally {
   stopAll();

@@ -26,8 +26,11 @@
 export { type Distribution, type PackageAdvisories, parseDistribution, readAdvisories } from "./formats/advisories.ts";
 export { isArtifactDocument, maxDocumentBytes, readArtifactDocument } from "./formats/artifact-document.ts";
 export type { ArtifactRecord } from "./formats/artifact-record.ts";
+export { type DebianRecord, readDebianTracker, recordName as debianRecordName } from "./formats/debian-tracker.ts";
 export { readProduct } from "./formats/end-of-life.ts";
-export { readOsv } from "./formats/osv.ts";
+export { type EpssScore, type EpssScores, readEpss } from "./formats/exploits/epss.ts";
+export { type KevEntry, readKev } from "./formats/exploits/kev.ts";
+export { type OsvRecord, readOsv } from "./formats/osv/osv.ts";
 export type { ListedPackage } from "./formats/sbom/packages.ts";
 export { readSbomOnThread } from "./formats/sbom/read-on-thread.ts";
 export { readSbom } from "./formats/sbom/sbom.ts";

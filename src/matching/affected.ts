@@ -68,7 +68,10 @@ class AffectedVersions {
 
   constructor(facts: readonly AffectedFact[], type: string) {
     this.#type = type;
-    this.#listed = new ListedVersions(facts.flatMap(({ versions }) => versions), type);
+    this.#listed = new ListedVersions(
+      facts.flatMap(({ versions }) => versions),
+      type,
+    );
     this.#ranges = facts.flatMap(({ ranges }) => ranges.map((range) => new CompiledRange(range, type)));
   }
 
@@ -87,7 +90,11 @@ class AffectedVersions {
   }
 
   /** The lowest fix of some ranges above a version, that no range and no list contains. */
-  #fixAbove(text: string, parsed: ParsedVersion | undefined, ranges: readonly CompiledRange[]): FixedVersion | undefined {
+  #fixAbove(
+    text: string,
+    parsed: ParsedVersion | undefined,
+    ranges: readonly CompiledRange[],
+  ): FixedVersion | undefined {
     let lowest: FixedVersion | undefined;
     for (const range of ranges) {
       const version = range.read(text, this.#type, parsed);
@@ -103,7 +110,10 @@ class AffectedVersions {
     const parsed = parsePackageVersion(this.#type, text);
     return (
       this.#listed.has(text, parsed) ||
-      this.#ranges.some((range) => range.contains(this.#type === version.type ? version : range.read(text, this.#type, parsed)) === true)
+      this.#ranges.some(
+        (range) =>
+          range.contains(this.#type === version.type ? version : range.read(text, this.#type, parsed)) === true,
+      )
     );
   }
 }

@@ -105,7 +105,8 @@ interface Release {
 function split(distro: string, namespace: string): Release {
   const text = distro.trim().toLowerCase();
   const given = canonicalDistribution(namespace);
-  if (text === "" || canonicalDistribution(text) === given) return { distribution: given, line: lineOf(text, given), release: "" };
+  if (text === "" || canonicalDistribution(text) === given)
+    return { distribution: given, line: lineOf(text, given), release: "" };
   const named = Object.keys(codeNames).find((each) => codeNames[each]!.has(text));
   if (named !== undefined) return { distribution: named, line: named, release: text };
   const [, name, number] = /^([a-z][a-z0-9._]*(?:-[a-z][a-z0-9._]*)*)-(v?\d\S*)$/.exec(text) ?? [];

@@ -54,7 +54,12 @@ const ecosystems: Readonly<Record<string, Ecosystem>> = {
   "crates.io": { type: "cargo" },
   Debian: { type: "deb", namespace: "debian", isSource: true },
   // Other suffixes name package managers: `Echo:PyPI`.
-  Echo: { type: "deb", namespace: "echo", isSource: true, release: (suffix) => (/^\d/.test(suffix) ? suffix : undefined) },
+  Echo: {
+    type: "deb",
+    namespace: "echo",
+    isSource: true,
+    release: (suffix) => (/^\d/.test(suffix) ? suffix : undefined),
+  },
   "GitHub Actions": { type: "github", joiner: lastSlash },
   Go: { type: "golang", joiner: lastSlash },
   Hackage: { type: "hackage" },

@@ -53,7 +53,5 @@ function compile({ pattern, coverage }: FeedScope): Scope {
 }
 
 function narrowestFirst(a: Scope, b: Scope): number {
-  return (
-    Number(a.isPrefix) - Number(b.isPrefix) || b.text.length - a.text.length || b.distro.length - a.distro.length
-  );
+  return Number(a.isPrefix) - Number(b.isPrefix) || b.text.length - a.text.length || b.distro.length - a.distro.length;
 }

@@ -39,5 +39,6 @@ export {
   ratingThatCounts,
 } from "./ratings.ts";
 export type { UnmatchedReason } from "./reasons.ts";
+export type { FactKind, PackageFact, RatingFact, VulnerabilityFacts } from "./records.ts";
 export { isOpen, statusOfEvents, type VersionStatus } from "./statuses.ts";
 export { parseVers, type VersProblem, VersRange } from "./vers.ts";

@@ -65,7 +65,8 @@ const expired = 8;
 export function resolve<T extends Assertion>(assertions: readonly T[], weighing: Weighing): Resolution<T> {
   const { feedOrder, nowMs } = weighing;
   const ranked = assertions.map((assertion) => ({ assertion, rank: rankOf(assertion, nowMs) }));
-  const placeOf = ({ source }: Assertion) => (feedOrder.includes(source) ? feedOrder.indexOf(source) : feedOrder.length);
+  const placeOf = ({ source }: Assertion) =>
+    feedOrder.includes(source) ? feedOrder.indexOf(source) : feedOrder.length;
   ranked.sort(
     ({ assertion: a, rank }, { assertion: b, rank: other }) =>
       rank - other ||

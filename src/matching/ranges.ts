@@ -58,7 +58,8 @@ export class CompiledRange {
       return [{ kind: "introduced", text, version: text === "0" ? undefined : parsePackageVersion(this.#type, text) }];
     }
     if ("limit" in event) return [];
-    const [kind, text] = "fixed" in event ? (["fixed", event.fixed] as const) : (["last_affected", event.last_affected] as const);
+    const [kind, text] =
+      "fixed" in event ? (["fixed", event.fixed] as const) : (["last_affected", event.last_affected] as const);
     return [{ kind, text, version: parsePackageVersion(this.#type, text) }];
   }
 
@@ -90,7 +91,10 @@ export class CompiledRange {
 
   /** Whether every text is in the range, so that nothing is compared. */
   #containsAll(): boolean {
-    return this.#limits.length === 0 && this.#steps.every(({ kind, version }) => kind === "introduced" && version === undefined);
+    return (
+      this.#limits.length === 0 &&
+      this.#steps.every(({ kind, version }) => kind === "introduced" && version === undefined)
+    );
   }
 
   #withoutVersion(): UnmatchedReason {
@@ -109,7 +113,8 @@ function isReadable({ kind, text, version }: Step): boolean {
 }
 
 function compareSteps(a: Step, b: Step): number {
-  if (a.version === undefined || b.version === undefined) return Number(a.version !== undefined) - Number(b.version !== undefined);
+  if (a.version === undefined || b.version === undefined)
+    return Number(a.version !== undefined) - Number(b.version !== undefined);
   const order = compareParsedVersions(a.version, b.version);
   return order || Number(a.kind === "last_affected") - Number(b.kind === "last_affected");
 }

@@ -105,7 +105,9 @@ function parseConstraint(text: string, type: string): Constraint | VersProblem {
 function problemOf(constraints: readonly Constraint[], type: string): VersProblem | undefined {
   for (const [i, { text, version }] of constraints.slice(1).entries()) {
     const before = constraints[i]!;
-    const order = hasVersionOrder(type) ? compareParsedVersions(before.version!, version!) : compareTexts(before.text, text);
+    const order = hasVersionOrder(type)
+      ? compareParsedVersions(before.version!, version!)
+      : compareTexts(before.text, text);
     if (order === 0) return "has one version twice";
     if (order > 0) return "has constraints that are not sorted by version";
   }

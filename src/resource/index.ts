@@ -52,6 +52,7 @@ export {
   standardBatchGet,
   standardGet,
 } from "./get.ts";
+export { selectionOf } from "./hierarchy-filter.ts";
 export { implement, type MountedService, mount } from "./implement.ts";
 export {
   apiFeed,
@@ -71,7 +72,6 @@ export {
 export { type Pruned, pruneResource } from "./import/prune.ts";
 export { prepareResource, type Saved, type SavedChange, saveContent, saveResource } from "./import/save.ts";
 export { type ListRequest, listResources, listResponse, openList } from "./list.ts";
-export { selectionOf } from "./hierarchy-filter.ts";
 export { type NamedResource, namedResources } from "./named-resources.ts";
 export { commonSortNames } from "./order-by.ts";
 export { messagePageLength } from "./page-bytes.ts";

@@ -12,11 +12,11 @@ import { securityAdvisoryService } from "./advisory/security-advisory.ts";
 import { auditService } from "./audit/audit-records.ts";
 import { deliveriesService } from "./events/deliveries.ts";
 import { subscriptions, subscriptionsService } from "./events/subscriptions.ts";
+import { findingsService } from "./findings/findings.ts";
+import { findingImagesService } from "./findings/images.ts";
 import { accessService } from "./iam/access/access.ts";
 import { accountAssociationsService, removeServiceBindings } from "./iam/account-associations.ts";
 import { keepingAnOwner } from "./iam/auth/last-owner.ts";
-import { findingsService } from "./findings/findings.ts";
-import { findingImagesService } from "./findings/images.ts";
 import { externalGroupRoleMappings, externalGroupRoleMappingsService } from "./iam/external-group-role-mappings.ts";
 import { groupInvitesService, isPromised } from "./iam/group-invites.ts";
 import { groupsService } from "./iam/groups.ts";
@@ -27,6 +27,7 @@ import { namedIn, rolesService } from "./iam/roles.ts";
 import { termsService } from "./iam/terms.ts";
 import { artifactsService } from "./libraries/artifacts.ts";
 import { refreshVersions } from "./libraries/refresh-versions.ts";
+import { vulnerabilitiesService } from "./matches/vulnerabilities.ts";
 import { pingService } from "./ping/ping.ts";
 import { refreshDerived } from "./refresh-derived.ts";
 import { refreshImages } from "./registry/image-components.ts";
@@ -94,7 +95,10 @@ export {
 export { artifactUid } from "./libraries/artifact-id.ts";
 export { pruneArtifacts } from "./libraries/prune-artifacts.ts";
 export { type ArtifactToSave, saveArtifact } from "./libraries/save-artifact.ts";
+export { FactWriter, FactWriters, pruneRecords } from "./matches/fact-writer.ts";
+export { type FeedClaim, type ImportedFeed, readFeeds, saveFeed } from "./matches/feed-claims.ts";
 export { derivedChanges } from "./refresh-derived.ts";
+export { saveImage } from "./registry/image-components.ts";
 export {
   type ImagePackage,
   readImagePackages,
@@ -102,7 +106,6 @@ export {
   saveImagePackages,
   saveImageSboms,
 } from "./registry/image-packages.ts";
-export { saveImage } from "./registry/image-components.ts";
 export { type Image, type ReadSbom, readImages } from "./registry/images.ts";
 export { type Product, saveProduct } from "./registry/products.ts";
 export { registryContents, type StoredTag } from "./registry/registry-contents.ts";
@@ -175,6 +178,7 @@ function createServicesOfV2({
     securityAdvisoryService,
     findingsService,
     findingImagesService(repos),
+    vulnerabilitiesService,
   ];
   return mount([...services, searchService(services)]);
 }

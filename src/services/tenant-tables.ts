@@ -12,6 +12,16 @@ import { reportTables } from "./registry/vuln-reports.ts";
 /** The names of the tables, of what is below groups and of what belongs to it. That of groups is the first. */
 export function tenantTablesOf(resources: Iterable<Resource>): readonly string[] {
   const below = [...resources].filter(({ isOfTenant }) => isOfTenant).map(({ table }) => table);
-  const others = [signIns, usersTable, groupsTable, membersTable, provisioningTable, images, imagePackages, imageComponents, tagMoves];
+  const others = [
+    signIns,
+    usersTable,
+    groupsTable,
+    membersTable,
+    provisioningTable,
+    images,
+    imagePackages,
+    imageComponents,
+    tagMoves,
+  ];
   return [...new Set([...below, ...others, ...reportTables].map(({ name }) => name))];
 }

@@ -7,10 +7,12 @@ import {
   AdvisorySchema,
   ReviewState,
 } from "../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
-import { readVulnReport } from "../../src/feeds/index.ts";
+import { readOsv, readVulnReport } from "../../src/feeds/index.ts";
+import type { VulnerabilityFacts } from "../../src/matching/index.ts";
 import { defaultFeed } from "../../src/resource/index.ts";
 import {
   type ArtifactToSave,
+  FactWriter,
   type Image,
   type ImagePackage,
   packReport,
@@ -79,6 +81,17 @@ export async function importMetadata(
     for (const each of metadata)
       await saveVulnerabilityMetadata(session, create(VulnerabilityMetadataSchema, each), Date.now());
   });
+}
+
+/** Stores what an OSV record says of packages. Returns what was read of it. */
+export async function importOsv(platform: Platform, record: unknown, feed = "osv"): Promise<VulnerabilityFacts> {
+  const { facts } = readOsv(record, () => {});
+  await platform.write(async (session) => {
+    const writer = new FactWriter(session, Date.now());
+    await writer.saveAlone(feed, facts);
+    await writer.settle();
+  });
+  return facts;
 }
 
 /** Stores artifacts, all of whose versions are told unless said otherwise. */

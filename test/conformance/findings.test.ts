@@ -1,5 +1,6 @@
 /** Findings: what is known about packages, by itself and in images. */
 import { expect, test } from "vitest";
+import type { Json } from "./contract.ts";
 import { importImages, importOsv, importPackages } from "./feed-fixtures.ts";
 import { digestOf, freshName, makeGroup, makeMember, makeRepo, makeTag } from "./fixtures.ts";
 import { onEveryServer } from "./platform.ts";
@@ -10,7 +11,7 @@ function record(name: string, more: Record<string, unknown> = {}) {
   return {
     id,
     modified: "2026-01-02T03:04:05Z",
-    aliases: [`CVE-2026-${id.slice(-4)}${Math.floor(Math.random() * 1e6)}`],
+    aliases: [`CVE-2026-${1e6 + Math.floor(Math.random() * 1e9)}`],
     severity: [{ type: "CVSS_V3", score: "CVSS:3.1/AV:N/AC:L/PR:H/UI:N/S:U/C:H/I:H/A:H" }],
     affected: [
       {
@@ -32,7 +33,14 @@ onEveryServer("findings", (platform) => {
     const all = Object.entries(packages).map(([name, version]) => ({ name, version, type: "npm" }));
     await importPackages(platform(), repo.uid, digest, ...all);
     const tag = await makeTag(platform(), repo.uid, { digest });
-    return { group, repo: repo.uid as string, repoName: repo.name as string, digest, tag: tag.name as string, tagUid: tag.uid as string };
+    return {
+      group,
+      repo: repo.uid as string,
+      repoName: repo.name as string,
+      digest,
+      tag: tag.name as string,
+      tagUid: tag.uid as string,
+    };
   }
 
   test("say what is known about packages, in the order of the queries", async () => {
@@ -65,8 +73,8 @@ onEveryServer("findings", (platform) => {
     expect(results[1]).toMatchObject({ component: { version: "4.17.21" } });
     expect(results[1].findings ?? []).toEqual([]);
     expect(results[2].findings ?? []).toEqual([]);
-    expect(results[3]).toEqual({ unmatchedReason: "is not a package URL" });
-    expect(results[4]).toEqual({ unmatchedReason: "has no version" });
+    expect(results[3]).toEqual({ findings: [], unmatchedReason: "is not a package URL" });
+    expect(results[4]).toEqual({ findings: [], unmatchedReason: "has no version" });
   });
 
   test("are in every image that contains the package, whatever comes first", async () => {
@@ -97,11 +105,15 @@ onEveryServer("findings", (platform) => {
   test("follow a feed that changes and withdraws", async () => {
     const name = freshName("lodash");
     const image = await makeImage({ [name]: "4.17.20" });
-    const first = await importOsv(platform(), record(name));
-    const total = async () => (await platform().ok("ListFindings", { image: `${image.repo}@${image.digest}` })).totalCount;
+    const first = record(name);
+    await importOsv(platform(), first);
+    const total = async () =>
+      (await platform().ok("ListFindings", { image: `${image.repo}@${image.digest}` })).totalCount;
     expect(await total()).toBe("1");
     const { affected } = record(name);
-    const lower = [{ ...affected[0]!, ranges: [{ type: "SEMVER", events: [{ introduced: "0" }, { fixed: "4.17.0" }] }] }];
+    const lower = [
+      { ...affected[0]!, ranges: [{ type: "SEMVER", events: [{ introduced: "0" }, { fixed: "4.17.0" }] }] },
+    ];
     await importOsv(platform(), { ...first, affected: lower });
     expect(await total()).toBe("0");
     await importOsv(platform(), first);
@@ -115,7 +127,15 @@ onEveryServer("findings", (platform) => {
     for (const name of names) await importOsv(platform(), record(name));
     const root = (await makeGroup(platform())).uid as string;
     for (let i = 0; i < 3; i++) await makeImage(Object.fromEntries(names.map((name) => [name, "4.0.0"])), root);
-    for (const orderBy of ["", "level desc", "repo desc", "first_seen", "package desc", "vulnerability_id", "epss,repo"]) {
+    for (const orderBy of [
+      "",
+      "level desc",
+      "repo desc",
+      "first_seen",
+      "package desc",
+      "vulnerability_id",
+      "epss,repo",
+    ]) {
       const seen: string[] = [];
       let pageToken = "";
       do {
@@ -128,8 +148,15 @@ onEveryServer("findings", (platform) => {
       } while (pageToken !== "");
       expect(seen, orderBy).toHaveLength(15);
       expect(new Set(seen).size, orderBy).toBe(15);
-      const { findings } = await platform().ok("ListFindings", { uidp: { descendantsOf: root }, orderBy, skip: 7, pageSize: 3 });
-      expect(findings.map(({ repo, component, vulnerabilityId }: any) => `${repo} ${component.purl} ${vulnerabilityId}`)).toEqual(seen.slice(7, 10));
+      const { findings } = await platform().ok("ListFindings", {
+        uidp: { descendantsOf: root },
+        orderBy,
+        skip: 7,
+        pageSize: 3,
+      });
+      expect(
+        findings.map(({ repo, component, vulnerabilityId }: Json) => `${repo} ${component.purl} ${vulnerabilityId}`),
+      ).toEqual(seen.slice(7, 10));
     }
   });
 
@@ -139,17 +166,19 @@ onEveryServer("findings", (platform) => {
     const mine = await makeImage({ [name]: "4.1.0" });
     const theirs = await makeImage({ [name]: "4.1.0" });
     const { token } = await makeMember(platform(), mine.group, "viewer");
-    const listed = await platform().ok("ListFindings", { packageNames: [name] }, { token });
+    const listed = await platform().ok("ListFindings", { packageNames: [name] }, { as: token });
     expect(listed.findings.map(({ digest }: { digest: string }) => digest)).toEqual([mine.digest]);
     expect(listed.totalCount).toBe("1");
-    const images = await platform().ok("ListImages", { purl: `pkg:npm/${name}` }, { token });
+    const images = await platform().ok("ListImages", { purl: `pkg:npm/${name}` }, { as: token });
     expect(images.totalCount).toBe("1");
-    const components = await platform().ok("ListComponents", { packageNames: [name] }, { token });
+    const components = await platform().ok("ListComponents", { packageNames: [name] }, { as: token });
     expect(components.components).toMatchObject([{ imageCount: 1, component: { name } }]);
-    await platform().refused("GetImage", { repo: theirs.repo, digest: theirs.digest }, "PERMISSION_DENIED", { token });
-    await platform().refused("ListFindings", { image: `${theirs.repo}:${theirs.tag}` }, "NOT_FOUND", { token });
+    await platform().refused("GetImage", { repo: theirs.repo, digest: theirs.digest }, "PERMISSION_DENIED", {
+      as: token,
+    });
+    await platform().refused("ListFindings", { image: `${theirs.repo}:${theirs.tag}` }, "NOT_FOUND", { as: token });
     const compared = { base: `${mine.repo}:${mine.tag}`, target: `${theirs.repo}:${theirs.tag}` };
-    await platform().refused("CompareImages", compared, "NOT_FOUND", { token });
+    await platform().refused("CompareImages", compared, "NOT_FOUND", { as: token });
   });
 
   test("find images by a range of versions", async () => {
@@ -176,24 +205,33 @@ onEveryServer("findings", (platform) => {
       { before: { name: moved, version: "4.1.0" }, after: { name: moved, version: "4.17.21" } },
     ]);
     expect(findings.opened).toMatchObject([{ component: { name: come } }]);
-    expect(findings.resolved.map(({ component }: any) => component.name).sort()).toEqual([gone, moved].sort());
+    expect(findings.resolved.map(({ component }: Json) => component.name).sort()).toEqual([gone, moved].sort());
   });
 
   test("of an index are those of its platforms", async () => {
     const name = freshName("lodash");
     await importOsv(platform(), record(name));
     const repo = await makeRepo(platform(), (await makeGroup(platform())).uid);
-    const [index, amd64, arm64] = [1, 2, 3].map(() => digestOf(Math.floor(Math.random() * 1e9))) as [string, string, string];
+    const [index, amd64, arm64] = [1, 2, 3].map(() => digestOf(Math.floor(Math.random() * 1e9))) as [
+      string,
+      string,
+      string,
+    ];
     const platforms = [
       { architecture: "amd64", digest: amd64 },
       { architecture: "arm64", digest: arm64 },
     ];
     await importImages(platform(), repo.uid, { digest: amd64, platforms: [platforms[0]!] });
     await importPackages(platform(), repo.uid, amd64, { name, version: "4.1.0", type: "npm" });
-    await importImages(platform(), repo.uid, { digest: index, platforms }, { digest: arm64, platforms: [platforms[1]!] });
+    await importImages(
+      platform(),
+      repo.uid,
+      { digest: index, platforms },
+      { digest: arm64, platforms: [platforms[1]!] },
+    );
     await importPackages(platform(), repo.uid, arm64, { name, version: "4.2.0", type: "npm" });
     const { findings } = await platform().ok("ListFindings", { repo: repo.uid, orderBy: "package" });
-    expect(findings.map(({ digest, component }: any) => [digest, component.version])).toEqual([
+    expect(findings.map(({ digest, component }: Json) => [digest, component.version])).toEqual([
       [index, "4.1.0"],
       [index, "4.2.0"],
     ]);
@@ -206,13 +244,13 @@ onEveryServer("findings", (platform) => {
   test("let a tag's history be read", async () => {
     const { repo, tag, tagUid, digest } = await makeImage({});
     const next = digestOf(Math.floor(Math.random() * 1e9));
-    await platform().ok("UpdateTag", { tag: { uid: tagUid, digest: next }, updateMask: "digest" });
+    await platform().ok("CreateTag", { parent: repo, tag: { name: tag, digest: next } });
     const { entries, totalCount } = await platform().ok("ListTagHistory", { uid: tagUid });
     expect(totalCount).toBe("2");
     expect(entries).toMatchObject([{ digest: next }, { digest, to: entries[0].from }]);
     await platform().ok("DeleteTag", { uid: tagUid });
     const again = await makeTag(platform(), repo, { name: tag, digest });
     const later = await platform().ok("ListTagHistory", { uid: again.uid });
-    expect(later.entries.map((each: any) => each.digest)).toEqual([digest, next, digest]);
+    expect(later.entries.map((each: Json) => each.digest)).toEqual([digest, next, digest]);
   });
 });

@@ -344,6 +344,30 @@ const fixtures: Readonly<Record<string, MethodFixture>> = {
   GetArchitectures: { request: async (platform, group) => makeImage(platform, group), scope: ["repoUid"] },
   GetSize: { request: async (platform, group) => makeImage(platform, group), scope: ["repoUid"] },
 
+  QueryPackages: { request: () => ({ queries: [{ purl: "pkg:npm/lodash@4.17.20" }] }) },
+  ListFindings: { request: () => ({}) },
+  GetImage: {
+    request: async (platform, group) => {
+      const { repoUid, digest } = await makeImage(platform, group);
+      return { repo: repoUid, digest };
+    },
+    scope: ["repo"],
+  },
+  ListImages: { request: () => ({}) },
+  CompareImages: {
+    namesItems: true,
+    request: async (platform, group) => {
+      const image = `${await makeListedImage(platform, group)}:latest`;
+      return { base: image, target: image };
+    },
+  },
+  ListComponents: { request: () => ({}) },
+  ListTagHistory: {
+    request: async (platform, group) => ({
+      uid: (await makeTag(platform, (await makeRepo(platform, group)).uid)).uid,
+    }),
+  },
+
   GetAdvisory: { request: async (platform, group) => ({ uid: await makeAdvisory(platform, group) }) },
   ListAdvisories: {
     request: async (platform, group) => {

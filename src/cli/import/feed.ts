@@ -18,7 +18,7 @@ import type { Database } from "../../store/index.ts";
 
 /** The part that is specific to an importer. */
 export interface FeedImport<T>
-  extends Pick<ImportOptions<T>, "read" | "save" | "prune">,
+  extends Pick<ImportOptions<T>, "read" | "save" | "finish" | "prune" | "unmatched">,
     Pick<FeedOptions, "also" | "maxFileBytes"> {
   /** Opens the location; {@link openFeed} by default. */
   readonly open?: (
@@ -27,6 +27,8 @@ export interface FeedImport<T>
   ) => AsyncIterable<FeedFile>;
   /** Whether an empty result is valid because the location answered; false by default. */
   readonly isAnswered?: () => boolean;
+  /** Called when something of the feed was read, to its end, whether or not anything was refused. */
+  readonly onRead?: () => Promise<void>;
 }
 
 /** The options of all importers of feeds. */
@@ -52,7 +54,7 @@ export function withFeed(command: Command): Command {
 export async function importFeed<T>(
   database: Database,
   location: string,
-  { also, maxFileBytes, open = openFeed, isAnswered, ...importer }: FeedImport<T>,
+  { also, maxFileBytes, open = openFeed, isAnswered, onRead, ...importer }: FeedImport<T>,
   { json = false, strict = false }: FeedFlags,
 ): Promise<void> {
   const report = new ImportReport(process.stderr);
@@ -67,6 +69,8 @@ export async function importFeed<T>(
       signal,
       isStrict: strict,
     });
+    const { read, refused } = report.summary;
+    if (!signal.aborted && read > refused) await onRead?.();
   } finally {
     release();
     report.end();

@@ -19,9 +19,9 @@ export function readId(fields: Fields, name: string): string {
   return id;
 }
 
-/** Reads alternative ids, without duplicates. Errors: FeedRefusal. */
-export function readAliases(fields: Fields, name: string): string[] {
-  const ids = fields.texts(name, { maxItems: maxAliases, maxLength });
+/** Reads other ids, by default as many as the API takes aliases, without duplicates. Errors: FeedRefusal. */
+export function readAliases(fields: Fields, name: string, maxItems = maxAliases): string[] {
+  const ids = fields.texts(name, { maxItems, maxLength });
   const wrong = ids.findIndex((id) => !isRecordId(id));
   if (wrong >= 0) throw fields.refusal(`${name}[${wrong}]`, `${JSON.stringify(ids[wrong])} is not an id`);
   return [...new Set(ids)];

@@ -50,13 +50,15 @@ export class Batches {
    * Waits for the end of the pause, then writes one batch of the items, from the first on, at least one. Returns their
    * results in order; the result of an invalid item is its refusal. Errors: ConflictError after too many conflicts;
    * errors of `write` other than INVALID_ARGUMENT and FeedRefusal.
+   * @param finish what follows from the items of a batch, in its transaction. Its time counts like that of the commit.
    */
   async write<T, R>(
     items: readonly T[],
     write: (session: WriteSession, item: T) => Promise<R>,
+    finish: (session: WriteSession) => Promise<void> = async () => {},
   ): Promise<readonly (R | FeedRefusal)[]> {
     for (let limit = items.length; ; ) {
-      const outcome = await this.#writeOnce(items.slice(0, limit), write);
+      const outcome = await this.#writeOnce(items.slice(0, limit), write, finish);
       if (!(outcome instanceof ItemRefused)) return outcome;
       if (outcome.index === 0) return [outcome.refusal];
       limit = outcome.index; // those before it are valid
@@ -64,7 +66,10 @@ export class Batches {
   }
 
   /** Waits for the end of the pause, then runs one transaction. */
-  async transact<R>(body: (session: WriteSession, startMs: number) => Promise<R>): Promise<R> {
+  async transact<R>(
+    body: (session: WriteSession, startMs: number) => Promise<R>,
+    finish: (session: WriteSession) => Promise<void> = async () => {},
+  ): Promise<R> {
     for (let conflicts = 0; ; conflicts++) {
       const waitMs = this.#pauseUntilMs - this.#clock();
       if (waitMs > 0) await this.#pause(waitMs);
@@ -75,6 +80,7 @@ export class Batches {
           startMs = this.#clock();
           const value = await body(session, startMs);
           endMs = this.#clock();
+          await finish(session);
           return value;
         }, serializable);
         this.#commitMs = this.#clock() - endMs;
@@ -91,6 +97,7 @@ export class Batches {
   async #writeOnce<T, R>(
     items: readonly T[],
     write: (session: WriteSession, item: T) => Promise<R>,
+    finish: (session: WriteSession) => Promise<void>,
   ): Promise<R[] | ItemRefused> {
     const budgetMs = Math.max(maxLockMs / 4, maxLockMs - this.#commitMs);
     let spentMs = 0;
@@ -107,7 +114,7 @@ export class Batches {
           );
         }
         return done;
-      });
+      }, finish);
       const isCut = results.length < items.length;
       const filling = isCut ? results.length : (results.length * budgetMs) / Math.max(1, spentMs);
       this.#capacity = Math.min(maxCapacity, Math.max(1, Math.ceil(filling)));

@@ -19,6 +19,8 @@ export interface ImportSummary extends Readonly<Record<ImportOutcome, number>> {
   readonly unread: number;
   /** Skipped files. */
   readonly passedOver: number;
+  /** Packages that are stored with the reason why nothing can be matched with them; absent if there are none. */
+  readonly unmatched?: number;
 }
 
 /** The stream for progress: standard error. */
@@ -37,13 +39,17 @@ const terminalIntervalMs = 100;
 const plainIntervalMs = 5000;
 const barWidth = 24;
 
+/** How often something was counted, and the first file. */
+type Counts = Map<string, { count: number; readonly first: string }>;
+
 /** The report of one import. */
 export class ImportReport implements FeedReport {
   readonly #output: ReportOutput;
   readonly #now: () => number;
   readonly #startMs: number;
   readonly #counts = { added: 0, changed: 0, unchanged: 0, removed: 0, refused: 0, unread: 0, passedOver: 0 };
-  readonly #members = new Map<string, { count: number; readonly first: string }>();
+  readonly #members: Counts = new Map();
+  readonly #unmatched: Counts = new Map();
   #fraction: number | undefined;
   #nextMs: number;
   #isComplete = true;
@@ -59,7 +65,8 @@ export class ImportReport implements FeedReport {
 
   get summary(): ImportSummary {
     const { added, changed, unchanged, refused } = this.#counts;
-    return { read: added + changed + unchanged + refused, ...this.#counts };
+    const unmatched = [...this.#unmatched.values()].reduce((sum, { count }) => sum + count, 0);
+    return { read: added + changed + unchanged + refused, ...this.#counts, ...(unmatched > 0 && { unmatched }) };
   }
 
   count(what: ImportOutcome, times = 1): void {
@@ -87,9 +94,12 @@ export class ImportReport implements FeedReport {
   /** Counts an unknown member of a record of the file `name`. */
   unread(member: string, name: string): void {
     this.#counts.unread += 1;
-    const counted = this.#members.get(member);
-    if (counted !== undefined) counted.count += 1;
-    else if (this.#members.size < maxMembers) this.#members.set(member, { count: 1, first: name });
+    countIn(this.#members, member, name);
+  }
+
+  /** Counts a package of the record `name` that nothing can be matched with. @param reason in words for people. */
+  unmatched(reason: string, name: string): void {
+    countIn(this.#unmatched, reason, name);
   }
 
   skip(_name: string): void {
@@ -107,13 +117,18 @@ export class ImportReport implements FeedReport {
     this.#output.write(`${printable(text.length > maxLine ? `${text.slice(0, maxLine)}…` : text)}\n`);
   }
 
-  /** Clears the progress line and prints the unknown members, most frequent first. The summary can follow. */
+  /** Clears the progress line and prints what was counted, most frequent first. The summary can follow. */
   end(): void {
     this.#closeLine();
-    const members = [...this.#members].sort(([, a], [, b]) => b.count - a.count);
-    for (const [member, { count, first }] of members.slice(0, maxPrintedMembers))
-      this.print(`unread: ${member}: ${count === 1 ? "once" : `${count} times`}, first in ${first}`);
-    if (members.length > maxPrintedMembers) this.print("unread: … and more");
+    this.#printCounts("unread", this.#members);
+    this.#printCounts("unmatched", this.#unmatched);
+  }
+
+  #printCounts(what: string, counts: Counts): void {
+    const sorted = [...counts].sort(([, a], [, b]) => b.count - a.count);
+    for (const [name, { count, first }] of sorted.slice(0, maxPrintedMembers))
+      this.print(`${what}: ${name}: ${count === 1 ? "once" : `${count} times`}, first in ${first}`);
+    if (sorted.length > maxPrintedMembers) this.print(`${what}: … and more`);
   }
 
   get #intervalMs(): number {
@@ -140,13 +155,20 @@ export class ImportReport implements FeedReport {
   }
 }
 
+function countIn(counts: Counts, name: string, file: string): void {
+  const counted = counts.get(name);
+  if (counted !== undefined) counted.count += 1;
+  else if (counts.size < maxMembers) counts.set(name, { count: 1, first: file });
+}
+
 function barOf(fraction: number): string {
   return "#".repeat(Math.round(fraction * barWidth)).padEnd(barWidth);
 }
 
 /** The summary in one line: `read 3, added 2, …`. */
-export function summaryText({ passedOver, ...counts }: Omit<ImportSummary, "unread">): string {
+export function summaryText({ passedOver, unmatched = 0, ...counts }: Omit<ImportSummary, "unread">): string {
   const parts = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
+  if (unmatched > 0) parts.push(`unmatched ${unmatched}`);
   const skipped = passedOver === 1 ? "skipped 1 file" : `skipped ${passedOver} files`;
   return [...parts, ...(passedOver > 0 ? [skipped] : [])].join(", ");
 }

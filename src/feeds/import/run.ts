@@ -61,8 +61,12 @@ export interface ImportOptions<T> {
     file: FeedFile,
     unread: Unread,
   ): Promise<Iterable<ImportItem<T> | FeedRefusal>> | Iterable<ImportItem<T> | FeedRefusal>;
+  /** Why nothing can be matched with parts of an item, in words for people, once for each part. */
+  unmatched?(item: T): readonly string[];
   /** Saves an item. INVALID_ARGUMENT and FeedRefusal refuse the item; any other error ends the import. */
   save(session: WriteSession, item: T, nowMs: number): Promise<SavedItem>;
+  /** Writes what follows from the items that a transaction has saved, before it ends. */
+  finish?(session: WriteSession): Promise<void>;
   /** Removals to run in this order, one for each type of row. */
   readonly prune?: readonly Prune[];
   /** Refuses foreign records, which are skipped otherwise. */
@@ -135,7 +139,8 @@ export async function runImport<T>(options: ImportOptions<T>): Promise<void> {
 
   async function writeBatch(): Promise<void> {
     const nowMs = now();
-    const results = await batches.write(ready, (session, { value }) => save(session, value, nowMs));
+    const finish = (session: WriteSession) => options.finish?.(session) ?? Promise.resolve();
+    const results = await batches.write(ready, (session, { value }) => save(session, value, nowMs), finish);
     for (const [i, { id, name, bytes }] of ready.splice(0, results.length).entries()) {
       readyBytes -= bytes;
       const result = results[i]!;
@@ -180,6 +185,7 @@ async function* itemsOf<T>(options: ImportOptions<T>, items: ReadItems): AsyncGe
         const added = items.add(item);
         if (added instanceof FeedRefusal) refuse(name, added);
         else if (added === "first") {
+          for (const reason of options.unmatched?.(value) ?? []) report.unmatched(reason, name);
           yield { id, name, value, bytes };
           bytes = 0;
         }

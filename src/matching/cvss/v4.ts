@@ -62,11 +62,7 @@ const eq3And6 = [
   ],
   [undefined, classOf(10, "VC:L VI:L VA:L CR:H IR:H AR:H")],
 ];
-const eq4 = [
-  classOf(6, "SC:H SI:S SA:S"),
-  classOf(5, "SC:H SI:H SA:H"),
-  classOf(4, "SC:L SI:L SA:L"),
-];
+const eq4 = [classOf(6, "SC:H SI:S SA:S"), classOf(5, "SC:H SI:H SA:H"), classOf(4, "SC:L SI:L SA:L")];
 
 /** The score of the metrics of a valid vector, 0 to 10 with one decimal. */
 export function scoreOfV4(metrics: Metrics): number {
@@ -115,7 +111,8 @@ function distance(of: (name: string) => string, { maxima }: Class): number {
 
 /** The classes of a vector, EQ1 to EQ6. */
 function macroVector(of: (name: string) => string): readonly [number, number, number, number, number, number] {
-  const is = (...pairs: readonly string[]) => pairs.map((pair) => pair.split(":")).map(([name, value]) => of(name!) === value);
+  const is = (...pairs: readonly string[]) =>
+    pairs.map((pair) => pair.split(":")).map(([name, value]) => of(name!) === value);
   const [network, noPrivileges, noInteraction] = is("AV:N", "PR:N", "UI:N");
   const easy = [network, noPrivileges, noInteraction].filter(Boolean).length;
   const first = easy === 3 ? 0 : easy > 0 && of("AV") !== "P" ? 1 : 2;

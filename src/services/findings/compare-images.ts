@@ -80,8 +80,12 @@ function componentChanges(before: Side, after: Side) {
   const rest = (some: ReadonlyMap<string, readonly StoredComponent[]>) =>
     [...some.values()].flat().filter(({ id }) => !isChanged.has(id));
   return {
-    added: rest(come).sort(byPurl).map((each) => componentMessage(each)),
-    removed: rest(gone).sort(byPurl).map((each) => componentMessage(each)),
+    added: rest(come)
+      .sort(byPurl)
+      .map((each) => componentMessage(each)),
+    removed: rest(gone)
+      .sort(byPurl)
+      .map((each) => componentMessage(each)),
     changed: changed
       .sort((a, b) => byPurl(a.before, b.before))
       .map((pair) =>
@@ -92,9 +96,7 @@ function componentChanges(before: Side, after: Side) {
 
 /** By package, each in the order of versions. */
 function byPackage(some: readonly StoredComponent[]): Map<string, StoredComponent[]> {
-  const inOrder = [...some].sort(
-    (a, b) => comparePackageVersions(a.type, a.version, b.version) || byPurl(a, b),
-  );
+  const inOrder = [...some].sort((a, b) => comparePackageVersions(a.type, a.version, b.version) || byPurl(a, b));
   return Map.groupBy(inOrder, (component) => packageKey(component));
 }
 

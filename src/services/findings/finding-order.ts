@@ -10,14 +10,6 @@ export interface PlacedFinding {
   readonly at: ImageOf;
 }
 
-/** A finding without an image: what all images that contain the component have in common. */
-interface Pair {
-  readonly held: Held;
-  readonly finding: Resolved;
-  /** The values of the order up to the first one that depends on the image, then of the ties. */
-  readonly key: readonly ScalarValue[];
-}
-
 /** The names of `order_by`. */
 export const findingSortNames = {
   level: "level",
@@ -82,7 +74,7 @@ export async function pageOfFindings(
   let total = 0;
   // Only as many as the page can show are kept; what is behind them is dropped whenever twice as many have come.
   const wanted = skip + limit + 1;
-  let kept: { readonly key: readonly ScalarValue[]; readonly placed: PlacedFinding }[] = [];
+  const kept: { readonly key: readonly ScalarValue[]; readonly placed: PlacedFinding }[] = [];
   const sort = () => {
     kept.sort((a, b) => compare(a.key, b.key));
     kept.length = Math.min(kept.length, wanted);

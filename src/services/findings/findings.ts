@@ -3,14 +3,12 @@ import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
-  Finding_FixState,
   FindingSchema,
   FindingsService,
   type ListFindingsRequest,
   ListFindingsResponseSchema,
 } from "../../../gen/platform/findings/v1/findings_pb.ts";
 import { scopesOf } from "../../auth/index.ts";
-import type { FixState } from "../../matching/index.ts";
 import { databaseOf, implement, messagePageLength, openList } from "../../resource/index.ts";
 import type { ReadSession } from "../../store/index.ts";
 import {
@@ -44,7 +42,10 @@ export const findingsService = implement(FindingsService, [], {
       limit: pageSize,
       isIn: timeFilter(query),
     });
-    const tags = await tagsOf(session, page.findings.map(({ at }) => at.image));
+    const tags = await tagsOf(
+      session,
+      page.findings.map(({ at }) => at.image),
+    );
     const messages = page.findings.map(({ held: { component }, finding, at: { image, sinceMs } }) =>
       findingMessage(component, finding, { ...image, tags: tags.get(image.uid)!, sinceMs }),
     );
@@ -62,25 +63,22 @@ export const findingsService = implement(FindingsService, [], {
 /** Which images a request is about. */
 async function imageFilter(session: ReadSession, query: ListFindingsRequest, context: HandlerContext) {
   const { uidp, repo, tags, onlyTagged, image } = query;
-  const named = image === undefined ? undefined : await findImage(session, image, { field: "image", scopes: scopesOf(context) });
+  const named =
+    image === undefined ? undefined : await findImage(session, image, { field: "image", scopes: scopesOf(context) });
   return { uidp, repo, tags, onlyTagged, ...(named && { uids: [named.uid] }) };
 }
 
 function findingFilter(query: ListFindingsRequest): FindingFilter {
-  const { vulnerabilityIds, levels, minEpss, knownExploited, states, fixStates } = query;
+  const { vulnerabilityIds, levels, minEpss, knownExploited, states } = query;
   return {
     states: statesOf(states),
     vulnerabilityIds,
     levels: new Set(levels),
     minEpss,
     knownExploited,
-    fixStates: new Set(fixStates.map(fixStateOf)),
+    fixStates: new Set(query.fixStates),
     isWanted: wantedPackages(query),
   };
-}
-
-function fixStateOf(state: Finding_FixState): FixState {
-  return state === Finding_FixState.UNSPECIFIED ? "UNKNOWN" : (Finding_FixState[state] as FixState);
 }
 
 function timeFilter({ firstSeenAfter, firstSeenBefore }: ListFindingsRequest) {

@@ -3,13 +3,14 @@
  * findings. What a component has is computed once, however many images contain it, so the total is a sum over
  * components and a page is made of those pairs only that it shows.
  */
-import type { Finding_Level } from "../../../gen/platform/findings/v1/findings_pb.ts";
-import type { FindingState, FixState } from "../../matching/index.ts";
+import type { Finding_FixState, Finding_Level } from "../../../gen/platform/findings/v1/findings_pb.ts";
+import type { FindingState } from "../../matching/index.ts";
 import type { ReadSession, Selection } from "../../store/index.ts";
 import { type Match, matchesOf, readMatches } from "../matches/component-matches.ts";
 import { readComponents, type StoredComponent } from "../matches/components.ts";
 import { eachComponent } from "../matches/image-body.ts";
 import { vulnerabilitiesNamed } from "./known-vulnerabilities.ts";
+import { fixStates as fixStatesOf } from "./messages.ts";
 import { type Resolved, resolveAll } from "./resolved.ts";
 import { imageRows } from "./selected-images.ts";
 
@@ -20,9 +21,9 @@ export interface FindingFilter {
   readonly levels?: ReadonlySet<Finding_Level>;
   readonly minEpss?: number | undefined;
   readonly knownExploited?: boolean | undefined;
-  readonly fixStates?: ReadonlySet<FixState>;
+  readonly fixStates?: ReadonlySet<Finding_FixState>;
   /** Which components count. */
-  readonly isWanted?: (component: StoredComponent) => boolean;
+  readonly isWanted?: ((component: StoredComponent) => boolean) | undefined;
 }
 
 /** A component, what is known about it, and the images that contain it. */
@@ -120,6 +121,6 @@ function counts({ vulnerability, state, statements }: Resolved, filter: FindingF
     (levels === undefined || levels.size === 0 || levels.has(level)) &&
     (minEpss === undefined || (epss ?? -1) >= minEpss) &&
     (knownExploited === undefined || vulnerability.knownExploited === knownExploited) &&
-    (fixStates === undefined || fixStates.size === 0 || fixStates.has(statements[0]!.fixState))
+    (fixStates === undefined || fixStates.size === 0 || fixStates.has(fixStatesOf[statements[0]!.fixState]))
   );
 }

@@ -32,7 +32,11 @@ const form = "must be REPO:TAG or REPO@DIGEST, with the name or the uid of a rep
 export async function findImage(
   session: ReadSession,
   name: string,
-  { field, scopes, repo: byDefault = "" }: { readonly field: string; readonly scopes: readonly string[]; readonly repo?: string },
+  {
+    field,
+    scopes,
+    repo: byDefault = "",
+  }: { readonly field: string; readonly scopes: readonly string[]; readonly repo?: string },
 ): Promise<FoundImage> {
   const { repo, tag, digest } = parse(field, name);
   const [repoUid, other] = await findRepos(session, repo || byDefault, scopes);

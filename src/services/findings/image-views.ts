@@ -2,7 +2,12 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { Finding_Level } from "../../../gen/platform/findings/v1/findings_pb.ts";
-import { type Image, ImageSchema, type LevelCount, LevelCountSchema } from "../../../gen/platform/findings/v1/images_pb.ts";
+import {
+  type Image,
+  ImageSchema,
+  type LevelCount,
+  LevelCountSchema,
+} from "../../../gen/platform/findings/v1/images_pb.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
 import { eachComponent } from "../matches/image-body.ts";
 import { imageComponents } from "../matches/tables.ts";
@@ -17,12 +22,24 @@ export async function imageViews(session: ReadSession, rows: readonly Row[]): Pr
   const images = rows.map((row) => ({ uid: row.uid, repo: row.parent, digest: row.columns.digest as string, row }));
   const names = await session.getMany(repos.table, [...new Set(images.map(({ repo }) => repo))]);
   const tags = await tagsOf(session, images);
-  const counts = await countsOf(session, images.map(({ uid }) => uid));
+  const counts = await countsOf(
+    session,
+    images.map(({ uid }) => uid),
+  );
   const platforms = new Map<string, readonly string[]>();
   for (const [repo, ofRepo] of Map.groupBy(images, (image) => image.repo)) {
-    const known = await readImages(session, repo, ofRepo.map(({ digest }) => digest));
+    const known = await readImages(
+      session,
+      repo,
+      ofRepo.map(({ digest }) => digest),
+    );
     for (const { uid, digest } of ofRepo)
-      platforms.set(uid, (known.get(digest)?.platforms ?? []).map(({ os, architecture, variant }) => [os, architecture, variant].filter(Boolean).join("/")));
+      platforms.set(
+        uid,
+        (known.get(digest)?.platforms ?? []).map(({ os, architecture, variant }) =>
+          [os, architecture, variant].filter(Boolean).join("/"),
+        ),
+      );
   }
   return images.map(({ uid, repo, digest, row }) => {
     const { levels = [], oldestMs } = counts.get(uid) ?? {};
@@ -62,9 +79,7 @@ async function countsOf(session: ReadSession, uids: readonly string[]): Promise<
         counts.oldestMs = Math.min(counts.oldestMs, Math.max(finding.sinceMs, sinceMs));
         found.set(image.uid, counts);
       }
-  return new Map(
-    [...found].map(([uid, { levels, oldestMs }]) => [uid, { levels: levelCounts(levels), oldestMs }]),
-  );
+  return new Map([...found].map(([uid, { levels, oldestMs }]) => [uid, { levels: levelCounts(levels), oldestMs }]));
 }
 
 /** The most severe first. */
@@ -75,8 +90,7 @@ export function levelCounts(counts: ReadonlyMap<Finding_Level, number>): LevelCo
 /** How many findings components have by level, each once. */
 export function countLevels(findings: Held["findings"]): LevelCount[] {
   const counts = new Map<Finding_Level, number>();
-  for (const { vulnerability } of findings)
-    counts.set(vulnerability.level, (counts.get(vulnerability.level) ?? 0) + 1);
+  for (const { vulnerability } of findings) counts.set(vulnerability.level, (counts.get(vulnerability.level) ?? 0) + 1);
   return levelCounts(counts);
 }
 

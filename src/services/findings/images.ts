@@ -8,10 +8,18 @@ import {
 } from "../../../gen/platform/findings/v1/images_pb.ts";
 import { scopesOf } from "../../auth/index.ts";
 import { invalid, notFound } from "../../errors.ts";
-import { comparePackageVersions } from "../../versions/index.ts";
 import { componentOf, packageKeyOfUrl, parseVers } from "../../matching/index.ts";
-import { databaseOf, implement, type MountedService, messagePageLength, openList, type Resource, requireResource } from "../../resource/index.ts";
+import {
+  databaseOf,
+  implement,
+  type MountedService,
+  messagePageLength,
+  openList,
+  type Resource,
+  requireResource,
+} from "../../resource/index.ts";
 import { columnValue, type ReadSession, type Row, type Selection } from "../../store/index.ts";
+import { comparePackageVersions } from "../../versions/index.ts";
 import { componentsOf } from "../matches/components.ts";
 import { imageComponents } from "../matches/tables.ts";
 import { imageUid } from "../registry/images.ts";
@@ -92,7 +100,8 @@ async function selectionFor(
 /** Which findings an image must have; undefined when any image is asked for. */
 function findingFilter(query: ListImagesRequest): FindingFilter | undefined {
   const { vulnerabilityIds, levels, minEpss, knownExploited, states } = query;
-  const isAsked = vulnerabilityIds.length > 0 || levels.length > 0 || minEpss !== undefined || knownExploited !== undefined;
+  const isAsked =
+    vulnerabilityIds.length > 0 || levels.length > 0 || minEpss !== undefined || knownExploited !== undefined;
   return isAsked || states.length > 0
     ? { states: statesOf(states), vulnerabilityIds, levels: new Set(levels), minEpss, knownExploited }
     : undefined;
@@ -120,7 +129,8 @@ async function componentsAsked(
   const found: string[] = [];
   for await (const some of componentsOf(session, [key]))
     for (const component of some) {
-      const isExact = typeof exact === "string" || comparePackageVersions(component.type, exact.version, component.version) === 0;
+      const isExact =
+        typeof exact === "string" || comparePackageVersions(component.type, exact.version, component.version) === 0;
       if (isExact && (range === undefined || range.contains(component.version))) found.push(component.id);
     }
   return found;

@@ -35,7 +35,10 @@ export async function listComponents(request: ListComponentsRequest, context: Ha
   const { uidp, repo, onlyTagged, image } = query;
   const named = image === undefined ? undefined : await findImage(session, image, { field: "image", scopes });
   const uids = named && [named.uid];
-  const images = await imagesByComponent(session, await selectImages(session, { uidp, repo, onlyTagged, uids }, scopes));
+  const images = await imagesByComponent(
+    session,
+    await selectImages(session, { uidp, repo, onlyTagged, uids }, scopes),
+  );
   const components = await readComponents(session, [...images.keys()]);
   const isWanted = wantedPackages(query);
   const found = [...components.values()].filter(
@@ -49,8 +52,7 @@ export async function listComponents(request: ListComponentsRequest, context: Ha
   ];
   const terms = [...order, { column: "purl", descending: false }];
   const compare = (a: readonly ScalarValue[], b: readonly ScalarValue[]) => {
-    for (const [i, { descending }] of terms.entries())
-      if (a[i] !== b[i]) return a[i]! < b[i]! === descending ? 1 : -1;
+    for (const [i, { descending }] of terms.entries()) if (a[i] !== b[i]) return a[i]! < b[i]! === descending ? 1 : -1;
     return 0;
   };
   const sorted = found
@@ -60,7 +62,9 @@ export async function listComponents(request: ListComponentsRequest, context: Ha
   const rest = sorted.slice(request.skip);
   const page = rest.slice(0, pageSize);
   const shown = new Map(page.map(({ component: { id } }) => [id, images.get(id)!]));
-  const held = await countingOf(session, shown, await readMatches(session, [...shown.keys()]), { states: statesOf([]) });
+  const held = await countingOf(session, shown, await readMatches(session, [...shown.keys()]), {
+    states: statesOf([]),
+  });
   const findings = new Map(held.map((each) => [each.component.id, each.findings]));
   const messages = page.map(({ component }) =>
     create(ListedComponentSchema, {

@@ -26,11 +26,12 @@ export interface FindingPlace {
 
 /** The states that count where a request names none. */
 const openStates: readonly FindingState[] = ["AFFECTED", "UNDER_INVESTIGATION"];
+const states: readonly FindingState[] = [...openStates, "FIXED", "NOT_AFFECTED"];
 
 /** The states that a request asks for. */
 export function statesOf(given: readonly Finding_State[]): ReadonlySet<FindingState> {
   const named = given.filter((state) => state !== Finding_State.UNSPECIFIED);
-  return new Set(named.length === 0 ? openStates : named.map((state) => Finding_State[state] as FindingState));
+  return new Set(named.length === 0 ? openStates : states.filter((state) => named.includes(Finding_State[state])));
 }
 
 /** @param place absent for a package without an image. */
@@ -83,7 +84,9 @@ function saying({ state, fixState, justification }: Pick<Match, "state" | "fixSt
   };
 }
 
-const fixStates: Readonly<Record<FixState, Finding_FixState>> = {
+/** States of fixes as the contract has them. */
+export const fixStates: Readonly<Record<FixState, Finding_FixState>> = {
+  ANALYSIS_NOT_PLANNED: Finding_FixState.UNSPECIFIED,
   UNKNOWN: Finding_FixState.UNSPECIFIED,
   FIXED: Finding_FixState.FIXED,
   NOT_FIXED: Finding_FixState.NOT_FIXED,

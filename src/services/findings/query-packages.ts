@@ -20,7 +20,9 @@ import { type Resolved, resolveAll } from "./resolved.ts";
 export async function queryPackages({ queries, states }: QueryPackagesRequest, context: HandlerContext) {
   const session = databaseOf(context);
   const asked = queries.map(componentAsked);
-  const distinct = new Map(asked.flatMap((each) => (typeof each === "string" ? [] : [[each.purl + originOf(each), each]])));
+  const distinct = new Map(
+    asked.flatMap((each) => (typeof each === "string" ? [] : [[each.purl + originOf(each), each]])),
+  );
   const keysOf = (component: Component) => [...new Set(componentKeys(component).map(({ key }) => key))];
   const known = await affectedByKey(session, [...new Set([...distinct.values()].flatMap(keysOf))]);
   const matches = new Map<string, Match[]>();
@@ -62,7 +64,10 @@ function originOf({ origin, originVersion }: Component): string {
 }
 
 /** The component of a query, or the reason why there is none. */
-function componentAsked({ purl, type, namespace, name, version, distro, origin, originVersion }: PackageQuery, i: number) {
+function componentAsked(
+  { purl, type, namespace, name, version, distro, origin, originVersion }: PackageQuery,
+  i: number,
+) {
   const details = { version, distro, origin, originVersion };
   if (purl !== "") return componentOf(purl, details);
   if (type === "" || name === "")

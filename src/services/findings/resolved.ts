@@ -3,7 +3,7 @@ import { type Component, componentKeys, type FeedScopes, type FindingState, reso
 import { readFeedOrder } from "../../resource/index.ts";
 import type { ReadSession } from "../../store/index.ts";
 import type { Match } from "../matches/component-matches.ts";
-import { readFeedScopes } from "../matches/feed-scopes.ts";
+import { feedClaims } from "../matches/feed-claims.ts";
 import { type KnownVulnerability, readVulnerabilities } from "./known-vulnerabilities.ts";
 
 /** What one source says, weighed against the others. */
@@ -42,7 +42,7 @@ export async function resolveAll(
 ): Promise<Map<string, Resolved[]>> {
   const weights = {
     feedOrder: await readFeedOrder(session),
-    scopes: await readFeedScopes(session),
+    scopes: await feedClaims(session),
     nowMs: Date.now(),
   };
   const uids = new Set([...matches.values()].flatMap((some) => some.map(({ vulnerability }) => vulnerability)));

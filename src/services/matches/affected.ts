@@ -1,28 +1,17 @@
 /** What records of feeds say about packages, as it is stored: one row for each record and package key. */
-import type { AffectedFact, StatusEvent } from "../../matching/index.ts";
+import type { PackageFact } from "../../matching/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
 import { affectedPackages } from "./tables.ts";
 
 /** What a record says about one package. */
-export interface Affected {
+export interface Affected extends PackageFact {
   /** The uid of its row. */
   readonly uid: string;
   readonly feed: string;
   /** The id of the record in the feed: `GHSA-35jh-r3h4-6jhm`. */
   readonly id: string;
-  /** The uid of the vulnerability, the alias group of the record. */
+  /** The uid of the vulnerability, an alias group of the record. */
   readonly vulnerability: string;
-  /**
-   * How it counts beside others: `vex-exact` names a version or a subcomponent, `vex` a product, `advisory` comes from a
-   * distribution or another publisher of packages, `ecosystem` from a database about packages of others.
-   */
-  readonly kind: "vex-exact" | "vex" | "advisory" | "ecosystem";
-  /** The package key, which all facts have. */
-  readonly key: string;
-  /** What is said of its versions; of an advisory with events, for which releases and kinds of packages. */
-  readonly facts: readonly AffectedFact[];
-  /** What happened, of an advisory with events. Absent: the ranges and versions of the facts are what is affected. */
-  readonly events?: readonly StatusEvent[] | undefined;
   /** When the record was changed by its publisher, in milliseconds since 1970. */
   readonly modifyMs?: number | undefined;
   /** Since when the record is known to say anything about the package, in milliseconds since 1970. */

@@ -16,7 +16,7 @@ import { fixedUid } from "../../new-uid.ts";
 import { newRow } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
 import { type Affected, affectedByKey } from "./affected.ts";
-import { componentUid, componentsWithKeys, idLength, lockMatches, type StoredComponent } from "./components.ts";
+import { componentsWithKeys, componentUid, idLength, lockMatches, type StoredComponent } from "./components.ts";
 import { componentMatches } from "./tables.ts";
 
 /** What a record says about a component. */
@@ -43,8 +43,15 @@ export interface Match extends Statement {
 /** The rows that are read at once. */
 const portion = 1000;
 
-/** The facts of a row, read once for all components. */
+/** The facts of a row, and the keys of a component with their versions, read once for all comparisons. */
 const compiled = new WeakMap<Affected, AffectedPackage>();
+const keys = new WeakMap<Component, readonly ComponentKey[]>();
+
+function keysOf(component: Component): readonly ComponentKey[] {
+  const known = keys.get(component) ?? componentKeys(component);
+  keys.set(component, known);
+  return known;
+}
 
 /**
  * What a record says about a component; undefined when it says nothing about it, or the reason why it is not known what
@@ -53,8 +60,8 @@ const compiled = new WeakMap<Affected, AffectedPackage>();
 export function statementOf(component: Component, affected: Affected): Statement | UnmatchedReason | undefined {
   const facts = compiled.get(affected) ?? new AffectedPackage(affected.facts);
   compiled.set(affected, facts);
-  for (const at of componentKeys(component)) {
-    const said = at.key === affected.key ? facts.evaluate(at) : undefined;
+  for (const at of keysOf(component)) {
+    const said = facts.evaluate([at]);
     if (said !== undefined) return statementAt(at, said, affected);
   }
   return undefined;
@@ -63,10 +70,13 @@ export function statementOf(component: Component, affected: Affected): Statement
 function statementAt(
   { type, version, isSource }: ComponentKey,
   { isAffected, fixedVersion = "", reason }: ReturnType<AffectedPackage["evaluate"]> & object,
-  { events, feed, id, kind, modifyMs, vulnerability }: Affected,
+  { events, facts, subcomponent, feed, id, kind, modifyMs, vulnerability }: Affected,
 ): Statement | UnmatchedReason | undefined {
   const common = { feed, id, kind, modifyMs, vulnerability, isOfOrigin: isSource };
+  // What is said of a part of a package, or of some of its versions, is said of nothing else.
+  if (subcomponent !== undefined) return undefined;
   if (events !== undefined) {
+    if (isAffected !== true && facts.some(({ versions }) => versions.length > 0)) return reason;
     const status = statusOfEvents(events, type, version);
     if (status === undefined) return undefined;
     const { state, fixState, justification } = status;
@@ -83,10 +93,9 @@ export async function matchComponents(
   added: readonly StoredComponent[],
   nowMs: number,
 ): Promise<void> {
-  const keysOf = new Map(added.map((component) => [component, keysFor(component)]));
-  const known = await affectedByKey(session, [...new Set([...keysOf.values()].flat())]);
-  for (const [component, keys] of keysOf)
-    for (const affected of keys.flatMap((key) => known.get(key) ?? [])) {
+  const known = await affectedByKey(session, [...new Set(added.flatMap(keysFor))]);
+  for (const component of added)
+    for (const affected of keysFor(component).flatMap((key) => known.get(key) ?? [])) {
       const statement = statementOf(component, affected);
       if (typeof statement === "object")
         await insertMatch(session, component.id, affected.uid, { ...statement, sinceMs: affected.sinceMs }, nowMs);
@@ -119,8 +128,7 @@ export async function refreshMatches(
           holding.get(affected.uid)!.add(component.id);
         }
   for (const { uid } of saved)
-    for (const row of stored.get(uid) ?? [])
-      if (!holding.get(uid)!.has(idOf(row))) await endMatch(session, row, nowMs);
+    for (const row of stored.get(uid) ?? []) if (!holding.get(uid)!.has(idOf(row))) await endMatch(session, row, nowMs);
 }
 
 /** Moves the matches of these rows of `affected_packages` to another vulnerability. */
@@ -166,7 +174,11 @@ function collect(found: Map<string, Match[]>, rows: readonly Row[]): void {
   }
 }
 
-async function allRows(session: ReadSession, where: readonly { readonly column: string; readonly in: readonly string[] }[], column: string) {
+async function allRows(
+  session: ReadSession,
+  where: readonly { readonly column: string; readonly in: readonly string[] }[],
+  column: string,
+) {
   const found: Row[] = [];
   const orderBy = [{ column, descending: false }];
   for await (const rows of session.pages(componentMatches, { where, orderBy, limit: portion })) found.push(...rows);
@@ -188,7 +200,7 @@ async function matchRowsOf(session: ReadSession, affectedUids: readonly string[]
 }
 
 function keysFor(component: Component): readonly string[] {
-  return [...new Set(componentKeys(component).map(({ key }) => key))];
+  return [...new Set(keysOf(component).map(({ key }) => key))];
 }
 
 function idOf({ parent }: Row): string {

@@ -26,7 +26,11 @@ export async function saveComponents(
     const body = Buffer.from(JSON.stringify(component));
     await session.insert(components, newRow(componentUid(id), "", nowMs, { body, columns }));
   }
-  await matchComponents(session, added.map(([id, component]) => ({ id, ...component })), nowMs);
+  await matchComponents(
+    session,
+    added.map(([id, component]) => ({ id, ...component })),
+    nowMs,
+  );
 }
 
 async function missingOf(session: ReadSession, given: ReadonlyMap<string, Component>) {

@@ -4,21 +4,25 @@
 import type { TableSpec } from "../../store/index.ts";
 
 /**
- * What each feed says about a vulnerability beside packages. `vulnerability` is the uid of the alias group, `identifiers`
- * are the id of the record and its aliases.
+ * What each feed says about a vulnerability beside packages. `source` is the uid of what the record was read from, such
+ * as the document of a feed; `identifiers` are the id of the record and its aliases. `vulnerabilities` are the uids of
+ * its alias groups, separated by spaces: several if it names several CVEs.
  */
 export const vulnerabilityRecords: TableSpec = {
   name: "vulnerability_records",
-  columns: { feed: "text", vulnerability: "text", identifiers: "texts" },
+  columns: { feed: "text", source: "text", vulnerabilities: "text", identifiers: "texts" },
 };
 
-/** What each record says about one package, by its package key. The parent is none; `vulnerability` as above. */
+/**
+ * What each record says about one package, by its package key, one row for each alias group of the record:
+ * `vulnerability` is the uid of that one. The key is "" where nothing can be matched.
+ */
 export const affectedPackages: TableSpec = {
   name: "affected_packages",
   columns: { feed: "text", package_key: "text", vulnerability: "text" },
 };
 
-/** The EPSS of a CVE. The uid is derived from its id. */
+/** The EPSS of the CVEs of one block: a year, and a thousand numbers. The uid is derived from the block. */
 export const exploitScores: TableSpec = { name: "exploit_scores", columns: {} };
 
 /** The entry of a CVE in the catalog of known exploited vulnerabilities. The uid is derived from its id. */

@@ -46,7 +46,10 @@ export async function refreshImageComponents(
   const indexes = await indexesWith(session, repoUid, digest);
   const image = (await readImages(session, repoUid, [digest])).get(digest);
   const parts = image?.platforms.map((platform) => platform.digest) ?? [];
-  if (image !== undefined) await save(session, repoUid, { digest, parts, isPart: indexes.length > 0 }, nowMs);
+  // A list of packages may come before the registry's notification of the image.
+  if (image !== undefined || (await readPackageLists(session, repoUid, [digest])).size > 0)
+    await save(session, repoUid, { digest, parts, isPart: indexes.length > 0 }, nowMs);
+  else await session.remove(imageComponents, imageUid(repoUid, digest));
   for (const index of indexes) await save(session, repoUid, contentOf(index), nowMs);
   // A platform that is stored before its index learns here that it is a part.
   for (const part of parts) await setPart(session, repoUid, { part, of: digest }, true);
@@ -131,6 +134,10 @@ async function save(
 /** The component of a package of an image. */
 function componentOfPackage({ name, version, type, namespace, distro, origin, originVersion }: ImagePackage) {
   if (type === "") return genericComponent(name, version);
-  const component = componentOf(formatPackageUrl({ type, namespace, distro }, name), { version, origin, originVersion });
+  const component = componentOf(formatPackageUrl({ type, namespace, distro }, name), {
+    version,
+    origin,
+    originVersion,
+  });
   return typeof component === "string" ? genericComponent(name, version) : component;
 }

@@ -26,8 +26,8 @@ export const findings: Migration = {
       indexes: [["level"], ["score"], ["epss"], ["known_exploited"], ["publish_us"], ["modify_us"]],
     }),
     ...resourceTable(dialect, "vulnerability_records", {
-      columns: { feed: "text", vulnerability: "text", identifiers: "texts" },
-      indexes: [["feed"], ["vulnerability"]],
+      columns: { feed: "text", source: "text", vulnerabilities: "text", identifiers: "texts" },
+      indexes: [["feed"], ["source"]],
     }),
     ...resourceTable(dialect, "affected_packages", {
       columns: { feed: "text", package_key: "text", vulnerability: "text" },

@@ -1,15 +1,11 @@
 import { toJson } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { VulnerabilityMetadataSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import { readOsv } from "../../../src/feeds/formats/osv.ts";
-import { FeedRefusal, ForeignRecord } from "../../../src/feeds/source/refusal.ts";
+import { VulnerabilityMetadataSchema } from "../../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import { readOsv } from "../../../../src/feeds/formats/osv/osv.ts";
+import { FeedRefusal, ForeignRecord } from "../../../../src/feeds/source/refusal.ts";
 
 const modified = "2026-01-02T03:04:05Z";
-const read = (record: unknown) =>
-  toJson(
-    VulnerabilityMetadataSchema,
-    readOsv(record, () => {}),
-  );
+const read = (record: unknown) => toJson(VulnerabilityMetadataSchema, readOsv(record, () => {}).metadata);
 const v3 = { type: "CVSS_V3", score: "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H" };
 const v4 = { type: "CVSS_V4", score: "CVSS:4.0/AV:N/AC:L/AT:N/PR:N/UI:N/VC:H/VI:H/VA:H/SC:N/SI:N/SA:N" };
 
@@ -62,14 +58,14 @@ test("the minimal record", () => {
 test("every type of reference", () => {
   const types = "ADVISORY ARTICLE DETECTION DISCUSSION REPORT FIX INTRODUCED PACKAGE EVIDENCE WEB".split(" ");
   const references = types.map((type) => ({ type, url: "https://example.com/" }));
-  expect(readOsv({ id: "TEST-1", modified, references }, () => {}).references.map(({ type }) => type)).toEqual(
+  expect(readOsv({ id: "TEST-1", modified, references }, () => {}).metadata.references.map(({ type }) => type)).toEqual(
     types.map((_, i) => i + 1),
   );
 });
 
 test("a severity has the type of its vector, and is left out without a valid one", () => {
   const unread: string[] = [];
-  const { severities } = readOsv(
+  const { metadata } = readOsv(
     {
       id: "TEST-1",
       modified,
@@ -82,7 +78,7 @@ test("a severity has the type of its vector, and is left out without a valid one
     },
     (member) => void unread.push(member),
   );
-  expect(severities.map(({ type, score }) => [type, score])).toEqual([
+  expect(metadata.severities.map(({ type, score }) => [type, score])).toEqual([
     [3, v4.score],
     [2, v3.score],
   ]);
@@ -139,7 +135,7 @@ test.each<[string, unknown, string]>([
 
 test("a reference without its scheme is one of https", () => {
   const references = [{ type: "PACKAGE", url: "github.com/owner/name" }];
-  expect(readOsv({ id: "TEST-1", modified, references }, () => {}).references[0]!.url).toBe(
+  expect(readOsv({ id: "TEST-1", modified, references }, () => {}).metadata.references[0]!.url).toBe(
     "https://github.com/owner/name",
   );
 });
@@ -176,7 +172,13 @@ test("unknown members are reported, those ignored on purpose are not", () => {
     related: ["CVE-2"],
     severity: [{ ...v3, mood: 1 }],
     affected: [
-      { package: { mood: 1 }, ranges: [{ mood: 1 }], versions: ["1"], ecosystem_specific: { mood: 1 }, mood: 1 },
+      {
+        package: { mood: 1 },
+        ranges: [{ type: "GIT", repo: "https://example.com/a", events: [{ introduced: "0", mood: 1 }], mood: 1 }],
+        versions: ["1"],
+        ecosystem_specific: { mood: 1 },
+        mood: 1,
+      },
       { database_specific: { mood: 1 }, severity: [v3] },
     ],
     references: [{ type: "WEB", url: "https://example.com/", mood: 1 }],
@@ -185,5 +187,13 @@ test("unknown members are reported, those ignored on purpose are not", () => {
     mood: 1,
   };
   readOsv(record, (member) => unread.push(member));
-  expect(unread.sort()).toEqual(["affected[].mood", "mood", "references[].mood", "severity[].mood"]);
+  expect(unread.sort()).toEqual([
+    "affected[].mood",
+    "affected[].package.mood",
+    "affected[].ranges[].events[].mood",
+    "affected[].ranges[].mood",
+    "mood",
+    "references[].mood",
+    "severity[].mood",
+  ]);
 });
