@@ -24,7 +24,7 @@ export interface ResourceEntry extends ListedKind {
   readonly type: string;
 }
 
-/** A service of the newest version of its domain. */
+/** A service of the newest version of its domain; those of several domains with one name are together. */
 export interface ServiceEntry {
   /** `group-invites`, of `GroupInvitesService`. */
   readonly name: string;
@@ -59,7 +59,7 @@ export function readCatalog(services: readonly DescService[]): Catalog {
   return {
     resources: [...found.values()].sort(byPlural),
     views: newest.flatMap(({ methods }) => methods.flatMap(viewOf)).sort(byPlural),
-    services: newest.map((service) => serviceEntry(service)),
+    services: [...Map.groupBy(newest.map(serviceEntry), ({ name }) => name).values()].map(oneEntry),
   };
 }
 
@@ -147,6 +147,12 @@ function serviceEntry(service: DescService): ServiceEntry {
   const name = kebab(service.name.replace(/Service$/, ""));
   const custom = service.methods.filter((method) => !standardVerbs.has(standardMethodOf(method)?.verb ?? ""));
   return { name, service, customMethods: new Map(custom.map((method) => [customName(method, name), method])) };
+}
+
+/** Services of one name as one: the methods of all. */
+function oneEntry([first, ...others]: readonly ServiceEntry[]): ServiceEntry {
+  const customMethods = [first!, ...others].flatMap((entry) => [...entry.customMethods]);
+  return { ...first!, customMethods: new Map(customMethods) };
 }
 
 /** `accept` for AcceptGroupInvite of `group-invites`; the whole name where nothing else would be left. */

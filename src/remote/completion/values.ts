@@ -31,7 +31,7 @@ export async function valueCandidates(place: ValuePlace): Promise<Candidate[]> {
     case "RESOURCE":
     case "RESOURCES":
       return kindsOf(command.name() === "list" ? "List" : "Get").flatMap(({ singular, plural }) =>
-        plainCandidates([singular, plural]),
+        plainCandidates([...new Set([singular, plural])]),
       );
     case "UID|NAME": {
       if (command.name() === "get" && isImage(findListed(operands[0] ?? "")?.schema)) return imageCandidates(place);
