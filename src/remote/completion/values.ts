@@ -40,6 +40,7 @@ export async function valueCandidates(place: ValuePlace): Promise<Candidate[]> {
     }
     case "BASE":
     case "TARGET":
+    case "REPO:TAG|REPO@DIGEST":
       return imageCandidates(place);
     case "FIELD":
       return schemaCandidates(resourceOfCommand(place)?.schema);
@@ -125,17 +126,16 @@ function resourceOfCommand({ command, operands }: ValuePlace): ResourceEntry | u
   return findResource(operands[0] ?? "") ?? findResource(command.name());
 }
 
-/** `library/nginx:`; behind the name of a repo its tags. */
+/** `library/nginx:`; behind a repo its tags. Without a repo, the one of the image before it is meant. */
 async function imageCandidates(place: ValuePlace): Promise<Candidate[]> {
-  const [, repo] = /^(.+):[^/]*$/.exec(place.word) ?? [];
-  const found =
-    repo === undefined
-      ? await candidatesOnServer(findResource("repo")!, place)
-      : await tagsOnServer(findResource("tag")!, repo, place);
-  return found.map(({ value, description }) => ({
-    value: repo === undefined ? (value.endsWith("/") ? value : `${value}:`) : `${repo}:${value}`,
-    description,
-  }));
+  const [, given] = /^(.*):[^/]*$/.exec(place.word) ?? [];
+  if (given === undefined) {
+    const repos = await candidatesOnServer(findResource("repo")!, place);
+    return repos.map(({ value, description }) => ({ value: value.replace(/[^/]$/, "$&:"), description }));
+  }
+  const repo = given || (/^(.+)[:@]/.exec(place.operands[0] ?? "")?.[1] ?? "");
+  const tags = await tagsOnServer(findResource("tag")!, repo, place);
+  return tags.map(({ value, description }) => ({ value: `${given}:${value}`, description }));
 }
 
 /** Parents are groups where they may be of any type. */
