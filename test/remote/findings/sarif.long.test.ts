@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { ValidateFunction } from "ajv";
 import { beforeAll, expect, test } from "vitest";
-import { FindingSchema } from "../../../gen/platform/findings/v1/findings_pb.ts";
+import { ComponentSchema, FindingSchema } from "../../../gen/platform/findings/v1/findings_pb.ts";
 import { sarif } from "../../../src/remote/findings/sarif.ts";
 import { carrier, loadSarifSchema } from "../sarif-schema.ts";
 
@@ -14,9 +14,10 @@ beforeAll(() => {
 
 test("findings of every level, and none", (context) => {
   if (validate === undefined) return context.skip(`npm does not carry ${carrier}`);
-  const findings = [0, 1, 2, 3, 4, 5].map((level) =>
+  const levels = [0, 1, 2, 3, 4, 5] as const;
+  const findings = levels.map((level) =>
     create(FindingSchema, {
-      component: { purl: `pkg:npm/%40a/b@${level}` },
+      component: create(ComponentSchema, { purl: `pkg:npm/%40a/b@${level}` }),
       vulnerabilityId: `CVE-2026-${level}`,
       level,
     }),

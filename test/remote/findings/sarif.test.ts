@@ -1,7 +1,7 @@
 /** Findings in SARIF. Their schema is checked by a long test. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { Finding_Level, FindingSchema } from "../../../gen/platform/findings/v1/findings_pb.ts";
+import { ComponentSchema, Finding_Level, FindingSchema } from "../../../gen/platform/findings/v1/findings_pb.ts";
 import { sarif } from "../../../src/remote/findings/sarif.ts";
 
 /** The fingerprints of results. */
@@ -10,7 +10,7 @@ function printsOf({ results }: { readonly results: readonly { readonly partialFi
 }
 
 function finding(purl: string, vulnerabilityId: string, more: MessageInitShape<typeof FindingSchema> = {}) {
-  return create(FindingSchema, { component: { purl }, vulnerabilityId, ...more });
+  return create(FindingSchema, { component: create(ComponentSchema, { purl }), vulnerabilityId, ...more });
 }
 
 const findings = [

@@ -1,4 +1,5 @@
 /** Tables of findings and images, by the widths of terminals. */
+import { stripVTControlCharacters } from "node:util";
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
@@ -81,11 +82,11 @@ test("an image has its counts by level, and its digest by the beginning", () => 
 
 test("levels are in colour where that is wanted, each by itself", () => {
   const [, first] = lines(FindingSchema, findings, { width: 80, colours: true });
-  expect(first).toMatch(/^\u001b\[1;31mcritical\u001b\[22;39m {2}CVE-2021-44228 /);
+  expect(first?.startsWith("\u001b[1;31mcritical\u001b[22;39m  CVE-2021-44228 ")).toBe(true);
   const [, counts] = lines(ImageSchema, [image], { width: 160, colours: true });
   expect(counts).toContain("\u001b[1;31m2 critical\u001b[22;39m, \u001b[31m13 high\u001b[39m, 7 unrated");
   const plainTexts = lines(ImageSchema, [image], { width: 160 });
-  expect(counts?.replace(/\u001b\[[0-9;]*m/g, "")).toBe(plainTexts[1]);
+  expect(stripVTControlCharacters(counts!)).toBe(plainTexts[1]);
 });
 
 test("words that are no levels are not in colour", () => {
