@@ -41,13 +41,13 @@ export class KnownComponents {
   }
 }
 
-/** Numbers of components, and what is known about them at one revision. */
+/** Numbers of components, and what is known about them at one revision. The numbers are those of all revisions. */
 export class Generation {
   readonly revision: string;
   readonly #numbers: Map<string, number>;
   readonly #ids: string[];
-  readonly #components: (StoredComponent | undefined)[];
-  /** At this revision only. */
+  /** At this revision only, as what is known about them. */
+  readonly #components: (StoredComponent | undefined)[] = [];
   readonly #findings: (readonly Resolved[] | undefined)[] = [];
   readonly #images: Map<string, { readonly version: number; readonly image: DecodedImage }>;
   readonly #size: { memberships: number };
@@ -56,7 +56,6 @@ export class Generation {
     this.revision = revision;
     this.#numbers = from === undefined ? new Map() : from.#numbers;
     this.#ids = from === undefined ? [] : from.#ids;
-    this.#components = from === undefined ? [] : from.#components;
     this.#images = from === undefined ? new Map() : from.#images;
     this.#size = from === undefined ? { memberships: 0 } : from.#size;
   }
