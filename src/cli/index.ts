@@ -10,6 +10,7 @@ import { Command, CommanderError } from "commander";
 import { CommandFailure } from "../command/index.ts";
 import {
   type CommandEntry,
+  checkCommand,
   findRemoteCommand,
   printTokenCommand,
   remoteCommands,
@@ -17,6 +18,15 @@ import {
   signInCommands,
 } from "../remote/index.ts";
 import { version } from "../version.ts";
+
+const clientCommands: readonly CommandEntry[] = [
+  ...remoteCommands,
+  [
+    "check",
+    "print what is known about packages, or those of a bill of materials",
+    async () => checkCommand((await import("./sbom-packages.ts")).readSbomPackages),
+  ],
+];
 
 const installationCommands: readonly CommandEntry[] = [
   ["serve", "run the server", () => import("./serve.ts")],
@@ -54,7 +64,7 @@ const contractCommands: readonly CommandEntry[] = [
 
 /** The headings of `platform --help`, each with its commands. */
 const groups: readonly (readonly [heading: string, commands: readonly CommandEntry[]])[] = [
-  ["Commands that call a server:", remoteCommands],
+  ["Commands that call a server:", clientCommands],
   ["Sign-in:", signInCommands],
   ["Commands that run a server or use its database:", installationCommands],
   ["Commands that need neither:", contractCommands],

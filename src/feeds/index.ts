@@ -32,9 +32,10 @@ export { type EpssScore, type EpssScores, readEpss } from "./formats/exploits/ep
 export { type KevEntry, readKev } from "./formats/exploits/kev.ts";
 export { type OsvRecord, readOsv } from "./formats/osv/osv.ts";
 export type { ListedPackage } from "./formats/sbom/packages.ts";
-export { readSbomOnThread } from "./formats/sbom/read-on-thread.ts";
 export { readSbom } from "./formats/sbom/sbom.ts";
 export { readVulnReport } from "./formats/scans/vuln-report.ts";
+export { readOnThread, readSbomOnThread } from "./formats/threads/read-on-thread.ts";
+export type { VexStatements } from "./formats/threads/readers.ts";
 export { ImportReport, type ImportSummary, summaryText } from "./import/report.ts";
 export {
   type FeedIds,

@@ -74,8 +74,14 @@ class AffectedVersions {
 
   constructor(facts: readonly Pick<AffectedFact, "ranges" | "versions">[], type: string) {
     this.#type = type;
-    this.#listed = facts.map(({ versions }) => new ListedVersions(versions, type));
-    this.#ranges = facts.flatMap(({ ranges }) => ranges.map((range) => new CompiledRange(range, type)));
+    const listed: ListedVersions[] = [];
+    const compiled: CompiledRange[] = [];
+    for (const { ranges, versions } of facts) {
+      if (versions.length > 0) listed.push(new ListedVersions(versions, type));
+      for (const range of ranges) compiled.push(new CompiledRange(range, type));
+    }
+    this.#listed = listed;
+    this.#ranges = compiled;
   }
 
   evaluate({ version: text, parsed }: Pick<ComponentKey, "version" | "parsed">): Affected {

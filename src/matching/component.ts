@@ -72,7 +72,7 @@ export class ComponentKey {
 
   /** The stream of updates that the version comes from. */
   get stream(): UpdateStream {
-    return streamOf(this.distro, this.version);
+    return streamOf(this.type, this.version);
   }
 }
 

@@ -14,7 +14,7 @@ export class ListedVersions {
   /** As of {@link digitsHash}, made when they are first needed. */
   #hashes: Int32Array | undefined;
   /** Versions that have been read, by their place. */
-  readonly #parsed = new Map<number, ParsedVersion | undefined>();
+  #parsed: Map<number, ParsedVersion | undefined> | undefined;
 
   constructor(versions: readonly string[], type: string) {
     this.#type = type;
@@ -23,7 +23,6 @@ export class ListedVersions {
 
   /** @param parsed undefined if it is not a version of the type. */
   has(text: string, parsed: ParsedVersion | undefined): boolean {
-    if (this.#texts.length === 0) return false;
     this.#hashes ??= Int32Array.from(this.#texts, (each) => digitsHash(each, this.#type));
     const hash = digitsHash(text, this.#type);
     for (let i = this.#hashes.indexOf(hash); i >= 0; i = this.#hashes.indexOf(hash, i + 1)) {
@@ -35,6 +34,7 @@ export class ListedVersions {
   }
 
   #read(i: number): ParsedVersion | undefined {
+    this.#parsed ??= new Map();
     if (!this.#parsed.has(i)) this.#parsed.set(i, parsePackageVersion(this.#type, this.#texts[i]!));
     return this.#parsed.get(i);
   }

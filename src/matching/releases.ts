@@ -21,9 +21,9 @@ interface OfRelease {
   readonly stream: UpdateStream;
 }
 
-/** The stream that a version of a release comes from. @param distro canonical. */
-export function streamOf(distro: string, version: string): UpdateStream {
-  if (!distro.startsWith("ubuntu")) return "";
+/** The stream that a version comes from. @param type of the package URL. */
+export function streamOf(type: string, version: string): UpdateStream {
+  if (type !== "deb") return "";
   return /fips/i.test(version) ? "+fips" : /esm\d/.test(version) ? "+pro" : "";
 }
 

@@ -10,6 +10,7 @@ import type { Database } from "../store/index.ts";
 import { documentsOfFeeds } from "./advisory/documents.ts";
 import { securityAdvisoryService } from "./advisory/security-advisory.ts";
 import { auditService } from "./audit/audit-records.ts";
+import { documentsService } from "./documents/documents-service.ts";
 import { deliveriesService } from "./events/deliveries.ts";
 import { subscriptions, subscriptionsService } from "./events/subscriptions.ts";
 import { findingsService } from "./findings/findings.ts";
@@ -33,7 +34,8 @@ import { pingService } from "./ping/ping.ts";
 import { refreshDerived } from "./refresh-derived.ts";
 import { refreshImages } from "./registry/image-components.ts";
 import { imagesService } from "./registry/images.ts";
-import { repos, reposService } from "./registry/repos.ts";
+import { repos } from "./registry/repos.ts";
+import { reposService } from "./registry/repos-service.ts";
 import { tagsService } from "./registry/tags.ts";
 import { searchService } from "./search/names.ts";
 import { tenantTablesOf } from "./tenant-tables.ts";
@@ -47,6 +49,8 @@ export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
 export { type BoundOptions, boundsOfTables, type Expiring, type TableBound } from "./bounds/tables.ts";
 export { readIssuers, readSinks } from "./diagnosis.ts";
+export { maxUploadBytes } from "./documents/uploads.ts";
+export { type GroupVex, vexOfGroups } from "./documents/vex-documents.ts";
 export { subscriptionSource } from "./events/subscription-source.ts";
 export { explainAccess } from "./iam/access/explain.ts";
 export type { Reader } from "./iam/access/found-grants.ts";
@@ -108,9 +112,12 @@ export {
 export { FactWriter, FactWriters, pruneRecords, type RecordToSave, sourceUid } from "./matches/fact-writer.ts";
 export { type FeedClaim, type ImportedFeed, readFeeds, saveFeed } from "./matches/feed-claims.ts";
 export { derivedChanges } from "./refresh-derived.ts";
+export { DocumentNotes } from "./registry/document-notes.ts";
 export { saveImage } from "./registry/image-components.ts";
 export {
   type ImagePackage,
+  type ImageSbom,
+  joinedLists,
   readImagePackages,
   removeImage,
   saveImagePackages,
@@ -119,6 +126,7 @@ export {
 export { type Image, type ReadSbom, readImages } from "./registry/images.ts";
 export { type Product, saveProduct } from "./registry/products.ts";
 export { registryContents, type StoredTag } from "./registry/registry-contents.ts";
+export { packDocument, type SbomDocumentToSave } from "./registry/sbom-documents.ts";
 export { packReport, saveReport } from "./registry/vuln-reports.ts";
 export { type SealedKind, sealedKinds } from "./sealed.ts";
 export { prepareAdvisories, pruneAdvisories, saveAdvisories } from "./vulnerabilities/save-advisories.ts";
@@ -167,6 +175,7 @@ function createServicesOfV2({
     reposService,
     tagsService,
     imagesService(repos),
+    documentsService(),
     identitiesService(roleBindings, removeServiceBindings),
     rolesService([
       { isUsed: namedIn(roleBindings, "role_uid"), description: "is bound" },

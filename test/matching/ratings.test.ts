@@ -19,6 +19,13 @@ test.each([
   [[cna, ghsa], { rating: ghsa, level: "MEDIUM", score: 6.9, version: "4.0" }],
   [[cna, { ...ghsa, vector: v2 }], { rating: cna, level: "MEDIUM", score: 5.3, version: "3.1" }],
   [[cna, { ...cna, source: "other", vector: nvd.vector }], { level: "CRITICAL", score: 9.8 }],
+  [
+    [
+      { ...cna, source: "b" },
+      { ...cna, source: "a" },
+    ],
+    { rating: { ...cna, source: "a" } },
+  ],
   // Within a source: 4.0, 3.1, 3.0, 2.0, a score, a word.
   [
     [
@@ -43,6 +50,7 @@ test.each([
     ],
     { score: 5, level: "MEDIUM" },
   ],
+  [[{ ...scanner, score: 0 }], { score: 0, level: "NONE" }],
   // A vector that is not valid counts as none, and a word that is none is no rating.
   [[{ ...nvd, vector: "CVSS:3.1/AV:N", score: 4.2, word: "high" }], { score: 4.2, level: "MEDIUM" }],
   [[{ ...redhat, word: "not yet assigned" }, nvd], { rating: nvd }],

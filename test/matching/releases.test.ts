@@ -9,7 +9,7 @@ function chosen(distros: string, distro: string, version = "1"): string {
     ranges: [],
     versions: [],
   }));
-  const groups = factsForRelease(facts, { distro, stream: streamOf(distro, version) });
+  const groups = factsForRelease(facts, { distro, stream: streamOf("deb", version) });
   return groups.map((group) => group.map((each) => each.distro || "all").join(" ")).join(" | ");
 }
 
@@ -50,4 +50,8 @@ test.each([
   ["ubuntu-18.04+fips", "1-2ubuntu3", ""],
 ])("of facts about %s, version %s has %j", (distros, version, expected) => {
   expect(chosen(distros, "ubuntu-18.04", version)).toBe(expected);
+});
+
+test("a version of another type comes from no stream", () => {
+  expect(streamOf("npm", "1.0.0-esm1")).toBe("");
 });

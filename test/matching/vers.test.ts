@@ -61,6 +61,7 @@ describe("a version range specifier", () => {
     ["vers:npm/2|1", "has constraints that are not sorted by version"],
     ["vers:generic/2|1", "has constraints that are not sorted by version"],
     ["vers:pypi/1.0|1.0.0", "has one version twice"],
+    ["vers:generic/1|1", "has one version twice"],
     ["vers:npm/>1|>2", "has bounds that do not alternate"],
     ["vers:npm/<1|<2", "has bounds that do not alternate"],
     ["vers:npm/>1|2", "has bounds that do not alternate"],

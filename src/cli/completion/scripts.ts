@@ -16,7 +16,7 @@ _platform() {
   done < <("$1" __complete --line="\${COMP_LINE:0:COMP_POINT}" --breaks="$COMP_WORDBREAKS" 2>/dev/null)
   if [[ $mode == files ]]; then
     compopt -o default
-  elif [[ \${#COMPREPLY[@]} -eq 1 && \${COMPREPLY[0]} == *[=./] ]]; then
+  elif [[ \${#COMPREPLY[@]} -eq 1 && \${COMPREPLY[0]} == *[=./:] ]]; then
     compopt -o nospace
   fi
 }
@@ -37,7 +37,7 @@ _platform() {
   for line in "\${(@)lines[2,-1]}"; do
     value=\${line%%$'\\t'*}
     line=\${\${value//\\\\/\\\\\\\\}//:/\\\\:}:\${line#*$'\\t'}
-    if [[ $value == *[=./] ]]; then partial+=("$line"); else plain+=("$line"); fi
+    if [[ $value == *[=./:] ]]; then partial+=("$line"); else plain+=("$line"); fi
   done
   _describe value plain -- partial -S ''
 }

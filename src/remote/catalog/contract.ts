@@ -1,6 +1,13 @@
 /** The catalogue of the contract in this package. */
 import { contractServices } from "./descriptors.ts";
-import { type Catalog, parentType, type ResourceEntry, readCatalog, type ServiceEntry } from "./resources.ts";
+import {
+  type Catalog,
+  type ListedKind,
+  parentType,
+  type ResourceEntry,
+  readCatalog,
+  type ServiceEntry,
+} from "./resources.ts";
 
 let catalog: Catalog | undefined;
 
@@ -12,8 +19,16 @@ export function contractCatalog(): Catalog {
 
 /** The resource with this name: `roleBinding`, `role-bindings`, `RoleBinding`. */
 export function findResource(name: string): ResourceEntry | undefined {
-  const wanted = plain(name);
-  return contractCatalog().resources.find(({ singular, plural }) => [singular, plural].map(plain).includes(wanted));
+  return contractCatalog().resources.find((kind) => isNamed(kind, name));
+}
+
+/** What can be listed by this name: a resource, or what is none: `findings`. */
+export function findListed(name: string): ListedKind | undefined {
+  return findResource(name) ?? contractCatalog().views.find((kind) => isNamed(kind, name));
+}
+
+function isNamed({ singular, plural }: ListedKind, name: string): boolean {
+  return [singular, plural].map(plain).includes(plain(name));
 }
 
 /** The resource of a type such as `iam.platform.internal/Role`. */

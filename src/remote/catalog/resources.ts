@@ -2,25 +2,29 @@
  * The resources of the contract and the methods of its services, by the names that people type. All of it comes from
  * the descriptors: a new resource needs nothing here.
  */
-import { type DescMessage, type DescMethod, type DescService, hasOption } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type DescMethod, type DescService, hasOption } from "@bufbuild/protobuf";
 import { resource_reference, resource as resourceOption } from "../../../gen/google/api/resource_pb.ts";
 import { getOption, type StandardMethod, standardMethodOf } from "../../annotations.ts";
 
-/** A resource of the newest version of its domain. */
-export interface ResourceEntry {
-  /** `RoleBinding`. */
-  readonly kind: string;
+/** What can be listed: a resource, or messages that are none, such as findings. Of the newest version of its domain. */
+export interface ListedKind {
   /** `role-binding`. */
   readonly singular: string;
   /** `role-bindings`. */
   readonly plural: string;
-  /** `iam.platform.internal/RoleBinding`. */
-  readonly type: string;
   readonly schema: DescMessage;
   readonly methods: Readonly<Partial<Record<StandardMethod["verb"], DescMethod>>>;
 }
 
-/** A service of the newest version of its domain. */
+/** A resource of the newest version of its domain. */
+export interface ResourceEntry extends ListedKind {
+  /** `RoleBinding`. */
+  readonly kind: string;
+  /** `iam.platform.internal/RoleBinding`. */
+  readonly type: string;
+}
+
+/** A service of the newest version of its domain; those of several domains with one name are together. */
 export interface ServiceEntry {
   /** `group-invites`, of `GroupInvitesService`. */
   readonly name: string;
@@ -32,6 +36,8 @@ export interface ServiceEntry {
 /** What {@link readCatalog} finds. */
 export interface Catalog {
   readonly resources: readonly ResourceEntry[];
+  /** What is listed without being a resource. */
+  readonly views: readonly ListedKind[];
   readonly services: readonly ServiceEntry[];
 }
 
@@ -50,15 +56,39 @@ export function readCatalog(services: readonly DescService[]): Catalog {
     entry.methods[standard.verb] = method;
     found.set(type, entry);
   }
-  const resources = [...found.values()].sort((a, b) => (a.plural < b.plural ? -1 : 1));
-  return { resources, services: newest.map((service) => serviceEntry(service)) };
+  return {
+    resources: [...found.values()].sort(byPlural),
+    views: newest.flatMap(({ methods }) => methods.flatMap(viewOf)).sort(byPlural),
+    services: [...Map.groupBy(newest.map(serviceEntry), ({ name }) => name).values()].map(oneEntry),
+  };
+}
+
+function byPlural(a: ListedKind, b: ListedKind): number {
+  return a.plural < b.plural ? -1 : 1;
+}
+
+/** What a method lists that is not the List of a resource; none for other methods. */
+function viewOf(method: DescMethod): ListedKind[] {
+  const [, noun] = /^List([A-Z].*)$/.exec(method.name) ?? [];
+  const items = itemsField(method.output);
+  if (noun === undefined || items === undefined || standardMethodOf(method) !== undefined) return [];
+  const plural = kebab(noun);
+  const Get = method.parent.methods.find(({ name }) => name === `Get${noun.replace(/s$/, "")}`);
+  const methods = { ...(Get && { Get }), List: method };
+  return [{ singular: plural.replace(/(?<!s)s$/, ""), plural, schema: items.message, methods }];
+}
+
+/** The items in the response of a list: its only messages. */
+export function itemsField({ fields }: DescMessage): (DescField & { readonly message: DescMessage }) | undefined {
+  const [first, ...others] = fields.filter((field) => field.fieldKind === "list" && field.listKind === "message");
+  return others.length === 0 ? (first as (DescField & { readonly message: DescMessage }) | undefined) : undefined;
 }
 
 /**
  * Whether resources are found by their names: those of what people create. A resource that is imported has an id that
  * is given to it elsewhere.
  */
-export function hasNames({ methods: { Create, List } }: ResourceEntry): boolean {
+export function hasNames({ methods: { Create, List } }: ListedKind): boolean {
   return Create !== undefined && List?.input.field.name !== undefined;
 }
 
@@ -79,7 +109,7 @@ export function commandName({ name, service }: ServiceEntry, others: ReadonlySet
 }
 
 /** The type of the parents that a resource is created in; undefined if it has none, or they may be of any type. */
-export function parentType({ methods: { Create } }: ResourceEntry): string | undefined {
+export function parentType({ methods: { Create } }: ListedKind): string | undefined {
   const parent = Create?.input.field.parent;
   return parent && (getOption(parent, resource_reference).type || undefined);
 }
@@ -117,6 +147,12 @@ function serviceEntry(service: DescService): ServiceEntry {
   const name = kebab(service.name.replace(/Service$/, ""));
   const custom = service.methods.filter((method) => !standardVerbs.has(standardMethodOf(method)?.verb ?? ""));
   return { name, service, customMethods: new Map(custom.map((method) => [customName(method, name), method])) };
+}
+
+/** Services of one name as one: the methods of all. */
+function oneEntry([first, ...others]: readonly ServiceEntry[]): ServiceEntry {
+  const customMethods = [first!, ...others].flatMap((entry) => [...entry.customMethods]);
+  return { ...first!, customMethods: new Map(customMethods) };
 }
 
 /** `accept` for AcceptGroupInvite of `group-invites`; the whole name where nothing else would be left. */

@@ -38,11 +38,9 @@ export async function candidatesOnServer(
   resource: ResourceEntry,
   { options, word }: Pick<ValuePlace, "options" | "word">,
 ): Promise<Candidate[]> {
-  try {
-    const timeout = Number(process.env.PLATFORM_COMPLETION_TIMEOUT) || defaultTimeout;
-    const session = await openSession(sessionOptions(options), timeout * 1000);
+  return answersOf(options, async (session) => {
     if (word.includes("/") && hasNames(resource) && !isUid(word.slice(0, word.indexOf("/"))))
-      return (await pathsFrom(session, resource, word)).filter(({ value }) => value === printable(value));
+      return pathsFrom(session, resource, word);
     const mayBeUid = /^[0-9a-f]{4}/.test(word);
     const [found, listed] = await Promise.all([
       word !== "" && hasNames(resource) ? search(session, resource, word) : undefined,
@@ -50,9 +48,32 @@ export async function candidatesOnServer(
     ]);
     const items = found ?? listed ?? (await list(session, resource));
     const uids = mayBeUid && hasNames(resource) ? (listed ?? []).map(byUid) : [];
-    return [...(await candidatesOf(session, resource, items)), ...uids].filter(
-      ({ value }) => value !== "" && value === printable(value),
-    );
+    return [...(await candidatesOf(session, resource, items)), ...uids];
+  });
+}
+
+/** The names of the first tags of a repo. None if the server does not answer in time, or refuses. */
+export async function tagsOnServer(
+  tag: ResourceEntry,
+  repo: string,
+  { options }: Pick<ValuePlace, "options">,
+): Promise<Candidate[]> {
+  return answersOf(options, async (session) => {
+    const childrenOf = await uidOf(session, parentKind(tag)!.type, repo);
+    const { items } = await listPage(session, tag, { uidp: { childrenOf }, pageSize: maxCandidates });
+    return items.map((item) => ({ value: nameOf(item), description: item.uid }));
+  });
+}
+
+/** What a server answers that can be on a command line. None if it does not answer in time, or refuses. */
+async function answersOf(
+  options: ValuePlace["options"],
+  ask: (session: Session) => Promise<Candidate[]>,
+): Promise<Candidate[]> {
+  try {
+    const timeout = Number(process.env.PLATFORM_COMPLETION_TIMEOUT) || defaultTimeout;
+    const session = await openSession(sessionOptions(options), timeout * 1000);
+    return (await ask(session)).filter(({ value }) => value !== "" && value === printable(value));
   } catch (error) {
     if ([PlatformError, CommandFailure, ProfileError].some((kind) => error instanceof kind)) return [];
     throw error;
@@ -88,7 +109,9 @@ function nameOf({ name }: Item): string {
   return typeof name === "string" ? name : "";
 }
 
-function byUid(item: Item): Candidate {
+/** What is imported has an id of its own, by which people know it. */
+function byUid(item: Item & { readonly id?: unknown }): Candidate {
+  if (typeof item.id === "string" && item.id !== "") return { value: item.id, description: item.uid };
   return { value: item.uid, description: printable(nameOf(item)) };
 }
 

@@ -4,13 +4,14 @@ import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { getOption } from "../../annotations.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { commentOf } from "../catalog/comments.ts";
-import { contractCatalog, findResource, findType } from "../catalog/contract.ts";
+import { contractCatalog, findListed, findResource, findType } from "../catalog/contract.ts";
 import { contractServices } from "../catalog/descriptors.ts";
 import { shortNames } from "../catalog/enums.ts";
 import { FieldFlag, findField } from "../catalog/flags.ts";
-import { commandName, parentType, type ResourceEntry, uidType } from "../catalog/resources.ts";
+import { commandName, type ListedKind, parentType, type ResourceEntry, uidType } from "../catalog/resources.ts";
+import { isImage, namesImage } from "../findings/images.ts";
 import type { Candidate, ValuePlace } from "./place.ts";
-import { candidatesOnServer } from "./server.ts";
+import { candidatesOnServer, tagsOnServer } from "./server.ts";
 
 /** The services with custom methods, which are commands. */
 export function serviceCandidates(others: ReadonlySet<string>): Candidate[] {
@@ -29,13 +30,18 @@ export async function valueCandidates(place: ValuePlace): Promise<Candidate[]> {
   switch (place.placeholder) {
     case "RESOURCE":
     case "RESOURCES":
-      return contractCatalog()
-        .resources.filter(({ methods }) => (command.name() === "list" ? methods.List : methods.Get) !== undefined)
-        .flatMap(({ singular, plural }) => plainCandidates([singular, plural]));
+      return kindsOf(command.name() === "list" ? "List" : "Get").flatMap(({ singular, plural }) =>
+        plainCandidates([...new Set([singular, plural])]),
+      );
     case "UID|NAME": {
+      if (command.name() === "get" && isImage(findListed(operands[0] ?? "")?.schema)) return imageCandidates(place);
       const resource = resourceOfPlace(place);
       return resource === undefined ? [] : candidatesOnServer(resource, place);
     }
+    case "BASE":
+    case "TARGET":
+    case "REPO:TAG|REPO@DIGEST":
+      return imageCandidates(place);
     case "FIELD":
       return schemaCandidates(resourceOfCommand(place)?.schema);
     case "SERVICE/METHOD":
@@ -45,7 +51,7 @@ export async function valueCandidates(place: ValuePlace): Promise<Candidate[]> {
     case "NAME=VALUE": {
       const method =
         command.name() === "list"
-          ? resourceOfCommand(place)?.methods.List
+          ? findListed(operands[0] ?? "")?.methods.List
           : contractServices()
               .flatMap(({ methods }) => methods)
               .find(({ parent, name }) => `${parent.typeName}/${name}` === operands[0]);
@@ -60,12 +66,18 @@ export async function valueCandidates(place: ValuePlace): Promise<Candidate[]> {
   }
 }
 
+function kindsOf(verb: "Get" | "List"): readonly ListedKind[] {
+  const { resources, views } = contractCatalog();
+  return [...resources, ...views].filter(({ methods }) => methods[verb] !== undefined);
+}
+
 /** `customer,` before the last value of a list, and the values that a field takes. */
 async function fieldCandidates(field: DescField, place: ValuePlace): Promise<Candidate[]> {
   if (field.enum !== undefined) {
     const before = field.fieldKind === "list" ? place.word.slice(0, place.word.lastIndexOf(",") + 1) : "";
     return plainCandidates(shortNames(field.enum).map((name) => before + name));
   }
+  if (namesImage(field)) return imageCandidates(place);
   if (field.scalar === ScalarType.BOOL) return plainCandidates(["true", "false"]);
   const { hasUid } = await import("../documents/spec.ts");
   const resource = hasUid(field) ? resourceOfType(getOption(field, resource_reference).type) : undefined;
@@ -112,6 +124,18 @@ function resourceOfPlace(place: ValuePlace): ResourceEntry | undefined {
 /** The resource that a command is about: `role` in `get role` and in `update role`. */
 function resourceOfCommand({ command, operands }: ValuePlace): ResourceEntry | undefined {
   return findResource(operands[0] ?? "") ?? findResource(command.name());
+}
+
+/** `library/nginx:`; behind a repo its tags. Without a repo, the one of the image before it is meant. */
+async function imageCandidates(place: ValuePlace): Promise<Candidate[]> {
+  const [, given] = /^(.*):[^/]*$/.exec(place.word) ?? [];
+  if (given === undefined) {
+    const repos = await candidatesOnServer(findResource("repo")!, place);
+    return repos.map(({ value, description }) => ({ value: value.replace(/[^/]$/, "$&:"), description }));
+  }
+  const repo = given || (/^(.+)[:@]/.exec(place.operands[0] ?? "")?.[1] ?? "");
+  const tags = await tagsOnServer(findResource("tag")!, repo, place);
+  return tags.map(({ value, description }) => ({ value: `${given}:${value}`, description }));
 }
 
 /** Parents are groups where they may be of any type. */

@@ -2,7 +2,7 @@
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import type { StandardMethod } from "../../annotations.ts";
 import { CommandFailure } from "../../command/index.ts";
-import { kebab, type ResourceEntry } from "../catalog/resources.ts";
+import { kebab, type ListedKind, type ResourceEntry } from "../catalog/resources.ts";
 import { callMethod } from "../session/call.ts";
 import type { Session } from "../session/session.ts";
 
@@ -10,7 +10,7 @@ import type { Session } from "../session/session.ts";
 export type Resource = Message & Readonly<Record<string, unknown>> & { readonly uid: string; readonly etag: string };
 
 /** The method of a resource. Errors: CommandFailure if the contract has none. */
-export function methodOf({ plural, methods }: ResourceEntry, verb: StandardMethod["verb"]): DescMethod {
+export function methodOf({ plural, methods }: ListedKind, verb: StandardMethod["verb"]): DescMethod {
   const method = methods[verb];
   if (method !== undefined) return method;
   const verbs = Object.keys(methods).map((it) => kebab(it));

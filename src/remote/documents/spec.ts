@@ -16,6 +16,8 @@ import { getOption } from "../../annotations.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { isUid } from "../../uid.ts";
+import { findType } from "../catalog/contract.ts";
+import { hasNames } from "../catalog/resources.ts";
 import type { Session } from "../session/session.ts";
 import { uidOf } from "./lookup.ts";
 import { FieldFailure, onePlace, pathOfField, type Source, type ValuePath } from "./source.ts";
@@ -186,9 +188,14 @@ export function hasBehavior(field: DescField, behavior: FieldBehavior): boolean 
   return getOption(field, field_behavior).includes(behavior);
 }
 
-/** Whether a field refers to a resource by a uid, and not by an id of another form. */
+/**
+ * Whether a field refers to a resource by a uid, and not by an id of another form, as of what is imported. Of what has
+ * names, a filter or a method takes nothing else.
+ */
 export function hasUid(field: DescField): boolean {
   if (!hasOption(field, resource_reference)) return false;
+  const kind = findType(getOption(field, resource_reference).type);
+  if (kind !== undefined && hasNames(kind) && /Request$/.test(field.parent.name)) return true;
   const { type } = getOption(field, rules);
   const text = type.case === "repeated" ? type.value.items?.type : type;
   return text?.case === "string" && text.value.pattern.startsWith("^[0-9a-f]{40}");

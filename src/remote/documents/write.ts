@@ -6,7 +6,7 @@ import { CommandFailure } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
 import { parentOf } from "../../uid.ts";
 import { contractCatalog, findType, parentKind } from "../catalog/contract.ts";
-import { hasNames, type ResourceEntry, uidType } from "../catalog/resources.ts";
+import { hasNames, type ListedKind, type ResourceEntry, uidType } from "../catalog/resources.ts";
 import { fieldValue, messagesIn } from "../print/cells.ts";
 import { printDocuments } from "../print/print.ts";
 import { isSecret } from "../print/secrets.ts";
@@ -38,10 +38,12 @@ export async function printAsDocuments(
   await printDocuments(await documentTexts(session, [{ resource, items: listed }]));
 }
 
-/** Errors: CommandFailure, for a kind that no document describes. */
-export function requireDocuments({ plural, methods }: ResourceEntry): void {
+/** The kind as a resource that documents describe. Errors: CommandFailure, for a kind that no document describes. */
+export function requireDocuments(kind: ListedKind): ResourceEntry {
+  const { plural, methods } = kind;
   if (methods.Create === undefined && methods.Update === undefined)
     throw new CommandFailure(`-o documents: ${plural} have none: the API cannot create or change them`, 2);
+  return kind as ResourceEntry; // nothing else has these methods
 }
 
 /**

@@ -5,9 +5,10 @@ import { type Duration, DurationSchema, type Timestamp, TimestampSchema, timesta
 import { printable } from "../../log-text.ts";
 import { shortName } from "../catalog/enums.ts";
 
-/** Whether times are printed as distances from now, as people read them. */
+/** How short values are printed. */
 export interface CellStyle {
-  readonly relativeTimes: boolean;
+  /** As people read them on a terminal: times as distances from now, digests by their beginning. */
+  readonly isBrief: boolean;
 }
 
 /** The cell of a field; "" for a value that is not set, or that has no short form. */
@@ -59,22 +60,18 @@ function textOf(field: DescField, value: unknown, style: CellStyle): string {
   return printable(String(value));
 }
 
-function messageText(field: DescField, value: Message, { relativeTimes }: CellStyle): string {
+function messageText(field: DescField, value: Message, style: CellStyle): string {
   if (field.message === undefined) return "";
   switch (field.message.typeName) {
     case TimestampSchema.typeName: {
       const date = timestampDate(value as Timestamp);
-      return relativeTimes ? distance(Date.now() - date.getTime()) : date.toISOString();
+      return style.isBrief ? distance(Date.now() - date.getTime()) : date.toISOString();
     }
     case DurationSchema.typeName:
       return `${(value as Duration).seconds}s`;
     default: {
       const { name, uid } = field.message.field;
-      return (
-        [name, uid]
-          .map((shown) => (shown === undefined ? "" : cellOf(shown, value, { relativeTimes })))
-          .find(Boolean) ?? ""
-      );
+      return [name, uid].map((shown) => (shown === undefined ? "" : cellOf(shown, value, style))).find(Boolean) ?? "";
     }
   }
 }

@@ -9,10 +9,11 @@ import { printable, printableJson } from "../../log-text.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
 import { kebab } from "../catalog/resources.ts";
 import { fieldValue } from "./cells.ts";
+import type { Names } from "./columns.ts";
 import { CustomColumns, parseColumns } from "./custom-columns.ts";
 import { parseTemplate } from "./json-path.ts";
 import { secretsOf } from "./secrets.ts";
-import { fieldLines, type Names, Table, type TableStyle } from "./table.ts";
+import { fieldLines, Table, type TableStyle } from "./table.ts";
 import { yamlOf } from "./yaml.ts";
 
 const formats = ["table", "wide", "json", "yaml", "name"] as const;
@@ -119,7 +120,7 @@ async function* linesOf(
       return;
     case "table":
     case "wide":
-      return yield* tableLines(schema, messages, single, styleOf(format === "wide"), names);
+      return yield* tableLines(schema, messages, single, terminalStyle(format === "wide"), names);
     default: {
       const table = new CustomColumns(parseColumns(format.slice(customColumns.length)));
       yield* rowLines(
@@ -208,17 +209,23 @@ function uidField({ field }: DescMessage): DescField | undefined {
   return field.uid ?? field.id;
 }
 
-function styleOf(wide: boolean): TableStyle {
+/** How a table is printed on standard output. */
+export function terminalStyle(wide: boolean): TableStyle {
   const { isTTY, columns } = process.stdout;
   const width = isTTY ? Number(process.env.COLUMNS) || columns : undefined;
   return { width, wide, colours: isTTY && !process.env.NO_COLOR };
+}
+
+/** Prints lines. */
+export async function printLines(lines: Iterable<string>): Promise<void> {
+  for (const line of lines) await print(line);
 }
 
 async function print(line: string): Promise<void> {
   await write(`${line}\n`);
 }
 
-/** Writes a text, with back-pressure. */
-async function write(text: string): Promise<void> {
+/** Writes a text on standard output, with back-pressure. */
+export async function write(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, "drain");
 }

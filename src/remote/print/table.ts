@@ -1,14 +1,12 @@
-/** Messages as a table: a line each, in columns that the descriptor and the first messages decide. */
-import { type DescField, type DescMessage, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
-import { TimestampSchema } from "@bufbuild/protobuf/wkt";
-import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.ts";
-import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
-import { getOption } from "../../annotations.ts";
+/** Messages as a table: a line each, in columns whose widths the first messages decide. */
+import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { isUid } from "../../uid.ts";
 import { kebab } from "../catalog/resources.ts";
 import { cellOf, hasFields, messagesIn } from "./cells.ts";
-import { isSecret } from "./secrets.ts";
+import { type Column, columnsOf, hasShortForm, type Names } from "./columns.ts";
+import { colouredLevels, isLevel } from "./levels.ts";
 import { pad, padOrCut, padOrCutStart, widthOf, wrap } from "./text.ts";
+import { viewOf } from "./views.ts";
 
 /** Where a table is printed. */
 export interface TableStyle {
@@ -17,19 +15,6 @@ export interface TableStyle {
   readonly colours: boolean;
   /** All fields instead of the most telling. */
   readonly wide: boolean;
-}
-
-/** The names of resources by their uids. */
-export type Names = ReadonlyMap<string, string>;
-
-interface Column {
-  /** The fields from the message down to that of the field. */
-  readonly above: readonly DescField[];
-  readonly field: DescField;
-  /** The uid of the resource that `field` has in brief. */
-  readonly uidField?: DescField | undefined;
-  readonly heading: string;
-  readonly kind: "name" | "uid" | "reference" | "text" | "time";
 }
 
 const gap = "  ";
@@ -48,10 +33,13 @@ export class Table {
   readonly #names: Names;
   #widths: readonly number[] = [];
 
-  /** @param names of resources that the messages refer to, which are printed in the place of their uids. */
-  constructor(schema: DescMessage, style: TableStyle, names: Names = new Map()) {
+  /**
+   * @param names of resources that the messages refer to, which are printed in the place of their uids.
+   * @param columns the most telling, or all, unless given.
+   */
+  constructor(schema: DescMessage, style: TableStyle, names: Names = new Map(), columns?: readonly Column[]) {
     this.#style = style;
-    this.#columns = columnsOf(schema, style.wide);
+    this.#columns = columns ?? (style.wide ? undefined : viewOf(schema)) ?? columnsOf(schema, style.wide);
     this.#names = names;
   }
 
@@ -64,7 +52,7 @@ export class Table {
       this.#style.width === undefined || this.#style.wide
         ? natural
         : squeeze(this.#columns, natural, this.#style.width);
-    const line = this.#join(rows[0]!);
+    const line = this.#join(rows[0]!, false);
     return this.#style.colours ? `\u001b[1m${line}\u001b[22m` : line;
   }
 
@@ -74,102 +62,87 @@ export class Table {
   }
 
   #cells(message: Message): string[] {
-    const style = { relativeTimes: this.#style.width !== undefined };
-    return this.#columns.map(({ above, field, uidField, kind }) => {
-      const holder = above.reduce<Message | undefined>((it, outer) => it && messagesIn(outer, it)[0], message);
-      const cell = (shown: DescField | undefined) =>
-        shown === undefined || holder === undefined ? "" : cellOf(shown, holder, style);
-      const text = cell(field) || cell(uidField);
-      return kind === "reference" ? (this.#names.get(text) ?? text) : text;
-    });
+    const style = { isBrief: this.#style.width !== undefined };
+    return this.#columns.map((column) => column.cell(message, style, this.#names));
   }
 
-  #join(cells: readonly string[]): string {
+  #join(cells: readonly string[], colours = this.#style.colours): string {
     const isCut = this.#style.width !== undefined && !this.#style.wide;
     return cells
       .flatMap((cell, i) => {
         const width = this.#widths[i]!;
+        const { hasLevels, differsAtEnd } = this.#columns[i]!;
         if (width === 0) return [];
-        const cut = isUid(cell) ? padOrCutStart : padOrCut; // uids differ at their ends
-        return isCut ? cut(cell || "-", width) : pad(cell || "-", width);
+        const cut = differsAtEnd || isUid(cell) ? padOrCutStart : padOrCut; // uids differ at their ends
+        const text = isCut ? cut(cell || "-", width) : pad(cell || "-", width);
+        return hasLevels && colours ? colouredLevels(text) : text;
       })
       .join(gap)
       .trimEnd();
   }
 }
 
-/** The fields of one resource, a line each; on a terminal, long ones are wrapped. */
-export function fieldLines(schema: DescMessage, message: Message, { colours, width: total }: TableStyle): string[] {
-  const shown = fieldsOf(schema, message).filter(([, text]) => text !== "");
-  const width = Math.max(0, ...shown.map(([name]) => name.length));
+/**
+ * The fields of one resource, a line each; on a terminal, long ones are wrapped. Below them a table of each list of
+ * messages that have no messages in them.
+ */
+export function fieldLines(schema: DescMessage, message: Message, style: TableStyle): string[] {
+  const { colours, width: total } = style;
+  const shown = fieldsOf(schema, message).filter(({ text }) => text !== "");
+  const width = Math.max(0, ...shown.map(({ name }) => name.length));
   const indent = width + gap.length;
-  return shown.flatMap(([name, text]) => {
-    const label = name.padEnd(width);
+  const bold = (text: string) => (colours ? `\u001b[1m${text}\u001b[22m` : text);
+  const lines = shown.flatMap(({ name, text, hasLevels }) => {
     const [first, ...others] = total === undefined ? [text] : wrap(text, Math.max(minTextWidth, total - indent));
-    return [
-      `${colours ? `\u001b[1m${label}\u001b[22m` : label}${gap}${first}`,
-      ...others.map((line) => " ".repeat(indent) + line),
-    ];
+    const value = hasLevels && colours ? colouredLevels(first!) : first;
+    return [`${bold(name.padEnd(width))}${gap}${value}`, ...others.map((line) => " ".repeat(indent) + line)];
   });
+  return [...lines, ...schema.fields.flatMap((field) => listLines(field, message, style))];
+}
+
+/** The table of a field that is a list of flat messages. */
+function listLines(field: DescField, message: Message, style: TableStyle): string[] {
+  const items = isFlatList(field) ? messagesIn(field, message) : [];
+  if (items.length === 0) return [];
+  const width = style.width === undefined ? undefined : style.width - gap.length;
+  const columns = style.wide ? undefined : (viewOf(field.message!) ?? columnsOf(field.message!, true));
+  const table = new Table(field.message!, { ...style, width }, undefined, columns);
+  const lines = [table.begin(items), ...items.map((item) => table.line(item))];
+  return ["", `${kebab(field.name)}:`, ...lines.map((line) => `${gap}${line}`)];
+}
+
+/** Whether a field is a list of messages without messages in them, and without a name by which they are printed. */
+function isFlatList(field: DescField): boolean {
+  return (
+    field.fieldKind === "list" &&
+    hasFields(field) &&
+    !hasShortForm(field) &&
+    field.message!.fields.every((inner) => inner.fieldKind !== "map" && !hasFields(inner))
+  );
+}
+
+/** A line of one resource. */
+interface FieldLine {
+  readonly name: string;
+  readonly text: string;
+  readonly hasLevels: boolean;
 }
 
 /** The fields of a message and, with dots, of the messages in it. What is there in brief is on one line. */
-function fieldsOf(schema: DescMessage, message: Message): [name: string, text: string][] {
+function fieldsOf(schema: DescMessage, message: Message): FieldLine[] {
   return schema.fields.flatMap((field) => {
     const name = kebab(field.name);
     const inner = messagesIn(field, message);
-    if (inner.length === 0 || hasShortForm(field)) return [[name, cellOf(field, message, { relativeTimes: false })]];
+    if (isFlatList(field)) return [];
+    if (inner.length === 0 || hasShortForm(field))
+      return [{ name, text: cellOf(field, message, { isBrief: false }), hasLevels: isLevel(field) }];
     return inner.flatMap((each, index) =>
-      fieldsOf(field.message!, each).map(([below, text]): [string, string] => [
-        `${name}${field.fieldKind === "list" ? `[${index}]` : ""}.${below}`,
-        text,
-      ]),
+      fieldsOf(field.message!, each).map((below) => ({
+        ...below,
+        name: `${name}${field.fieldKind === "list" ? `[${index}]` : ""}.${below.name}`,
+      })),
     );
   });
-}
-
-/** Whether a message is printed by its name: it is a resource, or one in brief. */
-function hasShortForm({ message }: DescField): boolean {
-  return message?.field.name !== undefined && message.field.uid !== undefined;
-}
-
-/** Name and uid first, times last. */
-function columnsOf(schema: DescMessage, wide: boolean): Column[] {
-  const order = ["name", "uid", "reference", "text", "time"];
-  return columnsIn(schema, wide, []).sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
-}
-
-/** The columns of a message and, if it is wide, of the messages in it. */
-function columnsIn(schema: DescMessage, wide: boolean, above: readonly DescField[]): Column[] {
-  const isBrief = (field: DescField | undefined) => field?.fieldKind === "message" && hasShortForm(field);
-  return schema.fields
-    .filter((field) => !isSecret(field) && (wide || isTelling(field) || isBrief(field)))
-    .filter(({ name }) => wide || !isBrief(schema.fields.find((other) => `${other.name}_uid` === name)))
-    .flatMap((field): Column[] => {
-      if (wide && field.fieldKind === "message" && hasFields(field) && !isBrief(field))
-        return columnsIn(field.message, wide, [...above, field]);
-      const uidField =
-        !wide && isBrief(field) ? schema.fields.find(({ name }) => name === `${field.name}_uid`) : undefined;
-      const kind = isBrief(field) ? "reference" : above.length > 0 ? "text" : kindOf(field);
-      const name = !wide && kind === "reference" ? field.name.replace(/_uid$/, "") : field.name;
-      const heading = [...above.map((outer) => outer.name), name].map(kebab).join(".").toUpperCase();
-      return [{ above, field, uidField, kind, heading }];
-    });
-}
-
-/** Whether a field is in a table that has not all of them. */
-function isTelling(field: DescField): boolean {
-  if (field.name === "create_time") return true;
-  if (field.fieldKind !== "scalar" && field.fieldKind !== "enum") return false;
-  const isInput = getOption(field, field_behavior).includes(FieldBehavior.INPUT_ONLY);
-  return field.scalar !== ScalarType.BYTES && field.name !== "etag" && !isInput;
-}
-
-function kindOf(field: DescField): Column["kind"] {
-  if (field.name === "name" || field.name === "uid") return field.name;
-  if (field.name === "id") return "uid"; // of older versions
-  if (field.message?.typeName === TimestampSchema.typeName) return "time";
-  return field.scalar === ScalarType.STRING && hasOption(field, resource_reference) ? "reference" : "text";
 }
 
 /**
@@ -184,10 +157,12 @@ function squeeze(columns: readonly Column[], natural: readonly number[], total: 
   };
   const cut = (kinds: readonly Column["kind"][], least: number) => {
     const meant = columns.flatMap(({ kind }, i) => (kinds.includes(kind) ? [i] : []));
+    const leastOf = (i: number) => Math.max(least, columns[i]!.leastWidth ?? 0);
     while (used() > total) {
-      const longest = meant.reduce((a, b) => (widths[b]! > widths[a]! ? b : a), meant[0] ?? -1);
-      if (longest < 0 || widths[longest]! <= least) return;
-      widths[longest] = Math.max(least, widths[longest]! - (used() - total));
+      const cuttable = meant.filter((i) => widths[i]! > leastOf(i));
+      if (cuttable.length === 0) return;
+      const longest = cuttable.reduce((a, b) => (widths[b]! > widths[a]! ? b : a));
+      widths[longest] = Math.max(leastOf(longest), widths[longest]! - (used() - total));
     }
   };
   cut(["text"], fairWidth);

@@ -6,9 +6,12 @@ import { commandName, kebab, onlyMethod } from "../catalog/resources.ts";
 export function makeCommand(): Command {
   const command = new Command("resources");
   return command.action(() => {
-    const { resources, services } = contractCatalog();
+    const { resources, views, services } = contractCatalog();
     const others = new Set(command.parent?.commands.map((it) => it.name()));
-    const rows = resources.map(({ plural, methods }) => [plural, Object.keys(methods).map(kebab).join(", ")]);
+    const rows = [...resources, ...views].map(({ plural, methods }) => [
+      plural,
+      Object.keys(methods).map(kebab).join(", "),
+    ]);
     const commands = services
       .filter(({ customMethods }) => customMethods.size > 0)
       .map((entry) => {

@@ -12,18 +12,19 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { getOption } from "../../annotations.ts";
 import { CommandFailure, ProgressLine, wholeNumber } from "../../command/index.ts";
-import { findResource } from "../catalog/contract.ts";
+import { findListed, findResource } from "../catalog/contract.ts";
 import { addFieldFlags, collect, fieldsOf, fieldsOfPairs, requireFields } from "../catalog/flags.ts";
-import { parentType, type ResourceEntry } from "../catalog/resources.ts";
+import { type ListedKind, parentType } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { methodOf } from "../documents/requests.ts";
 import { documentsFormat, printAsDocuments, requireDocuments } from "../documents/write.ts";
+import { namesImage, withRepoUid } from "../findings/images.ts";
 import { type JsonPath, order, parsePath } from "../print/json-path.ts";
-import { jsonOf, printMessages, withOutput } from "../print/print.ts";
+import { jsonOf, printMessages, requireNames, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { addNames } from "./names.ts";
-import { requireResource } from "./resource-command.ts";
+import { requireListed } from "./resource-command.ts";
 
 /** Of lists (AIP-158); options of the command have their place. */
 const pageFields = ["page_size", "page_token", "order_by", "skip", "uidp"];
@@ -42,8 +43,8 @@ interface Options {
 
 /** @param args of the command, for the resource that decides its options. */
 export function makeCommand(args: readonly string[]): Command {
-  const resource = args.map((arg) => findResource(arg)).find((it) => it !== undefined);
-  const input = resource?.methods.List?.input;
+  const kind = args.map((arg) => findListed(arg)).find((it) => it !== undefined);
+  const input = kind?.methods.List?.input;
   const command = withOutput(withSession(new Command("list")), "table", [documentsFormat])
     .argument("<RESOURCES>", "`platform resources` lists them")
     .option("--filter <NAME=VALUE>", filterHelp(input), collect)
@@ -62,7 +63,8 @@ export function makeCommand(args: readonly string[]): Command {
   for (const flag of flags) flag.helpGroup("Filters, also as --filter NAME=VALUE:");
   return command.action((name: string) =>
     inSession(command, async (session) => {
-      const entry = requireResource(name);
+      const entry = requireListed(name);
+      requireNames(command, entry.schema);
       const method = methodOf(entry, "List");
       const options = command.opts<Options>();
       const filter = fieldsOfPairs(method.input, options.filter ?? [], "--filter");
@@ -76,7 +78,7 @@ export function makeCommand(args: readonly string[]): Command {
       const rest = { count: 0n };
       const line = new ProgressLine();
       const { output } = command.opts<{ output: string }>();
-      if (output === documentsFormat) requireDocuments(entry);
+      const documented = output === documentsFormat ? requireDocuments(entry) : undefined;
       const names = output === "table" ? new Map<string, string>() : undefined;
       const told = { rest, line, names };
       const items =
@@ -87,7 +89,7 @@ export function makeCommand(args: readonly string[]): Command {
               rest,
             });
       try {
-        if (output === documentsFormat) await printAsDocuments(session, entry, items);
+        if (documented !== undefined) await printAsDocuments(session, documented, items);
         else await printMessages(command, entry.schema, items, { names });
       } finally {
         line.clear();
@@ -110,7 +112,11 @@ function filterHelp(input: DescMessage | undefined): string {
  */
 async function withUids(session: Session, { input }: DescMethod, fields: JsonObject): Promise<JsonObject> {
   const { resolveReferences } = await import("../documents/spec.ts");
-  return resolveReferences(session, input, fields, "--filter");
+  const request = await resolveReferences(session, input, fields, "--filter");
+  const { image } = input.field;
+  if (image !== undefined && namesImage(image) && typeof request.image === "string")
+    request.image = await withRepoUid(session, request.image);
+  return request;
 }
 
 /** What {@link itemsOf} reports beside the items. */
@@ -126,7 +132,7 @@ interface Told {
 /** The items of all pages, at most `limit`. */
 async function* itemsOf(
   session: Session,
-  { schema }: ResourceEntry,
+  { schema }: ListedKind,
   method: DescMethod,
   fields: JsonObject,
   limit: number,
@@ -158,7 +164,7 @@ async function* itemsOf(
  * it.
  */
 async function* sorted(
-  { schema, plural }: ResourceEntry,
+  { schema, plural }: ListedKind,
   items: AsyncIterable<Message>,
   path: JsonPath,
   { limit, rest }: { readonly limit: number; readonly rest: { count: bigint } },
@@ -196,7 +202,7 @@ type Page = Message & Record<string, unknown> & { nextPageToken?: string; totalC
 /** Puts `--parent` and `--below` into the request's filter by hierarchy. */
 async function addScope(
   session: Session,
-  resource: ResourceEntry,
+  kind: ListedKind,
   { input }: DescMethod,
   request: JsonObject,
   { parent, below }: Options,
@@ -209,8 +215,8 @@ async function addScope(
     const filter = input.field.uidp;
     const field = filter?.message?.fields.find((it) => it.name === name);
     if (filter === undefined || field === undefined)
-      throw new CommandFailure(`${flag}: ${resource.plural} have no parent`, 2);
-    const type = flag === "--below" ? undefined : parentType(resource);
+      throw new CommandFailure(`${flag}: ${kind.plural} have no parent`, 2);
+    const type = flag === "--below" ? undefined : parentType(kind);
     const uid = await uidOf(session, type ?? groupType(field), text);
     request[filter.jsonName] = { ...(request[filter.jsonName] as JsonObject), [field.jsonName]: uid };
   }

@@ -8,7 +8,7 @@ import { printable } from "../../log-text.ts";
 import { commentOf } from "../catalog/comments.ts";
 import { contractServices } from "../catalog/descriptors.ts";
 import { addFieldFlags, collect, fieldsOf, fieldsOfPairs, requireFields } from "../catalog/flags.ts";
-import { onlyMethod, type ServiceEntry } from "../catalog/resources.ts";
+import { itemsField, onlyMethod, type ServiceEntry } from "../catalog/resources.ts";
 import { checkValues, messageOf, resolveReferences } from "../documents/spec.ts";
 import { printMessages, requireNames, withOutput } from "../print/print.ts";
 import { clearSecrets } from "../print/secrets.ts";
@@ -61,7 +61,7 @@ async function printResponse(command: Command, session: Session, method: DescMet
   const isEmpty = output.typeName === "google.protobuf.Empty";
   const { output: format } = command.opts<{ output: string }>();
   const isWhole = ["json", "yaml"].includes(format) || format.startsWith("jsonpath=");
-  const items = isWhole ? undefined : itemsField(output);
+  const items = isWhole ? undefined : onlyItems(output);
   if (!isEmpty) requireNames(command, items?.message ?? output);
   const response = (await callMethod(session, method, request)) as Message & Record<string, unknown>;
   if (isEmpty) return;
@@ -77,9 +77,9 @@ async function printResponse(command: Command, session: Session, method: DescMet
 const pageFields = ["next_page_token", "total_count", "skipped"];
 
 /** The items of a response that has nothing else. */
-function itemsField({ fields }: DescMessage): DescField | undefined {
-  const [first, ...others] = fields.filter(({ name }) => !pageFields.includes(name));
-  return first?.fieldKind === "list" && first.listKind === "message" && others.length === 0 ? first : undefined;
+function onlyItems(output: DescMessage): DescField | undefined {
+  const items = itemsField(output);
+  return output.fields.every((field) => field === items || pageFields.includes(field.name)) ? items : undefined;
 }
 
 /** The method that a path names: `platform.iam.v1.Roles/List`, with `/` or `.` before the method. */

@@ -22,7 +22,9 @@ export async function addNames(
   const references = schema.fields.flatMap((field) => {
     const { type } = getOption(field, resource_reference);
     const resource = findType(type);
-    const isBrief = schema.fields.some(({ name, message }) => message?.field.name && `${name}_uid` === field.name);
+    const isBrief = schema.fields.some(
+      ({ name, message }) => (message?.field.name && `${name}_uid` === field.name) || name === `${field.name}_name`,
+    );
     const takesIds = resource?.methods.List?.input.field.uidp?.message?.field.ids !== undefined;
     if (resource === undefined || !hasNames(resource) || !takesIds || isBrief) return [];
     const uids = items.flatMap((item) => (item as Message & Record<string, unknown>)[field.localName] as string);

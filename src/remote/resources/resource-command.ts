@@ -4,8 +4,8 @@ import { Command, Option } from "commander";
 import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { commentOf } from "../catalog/comments.ts";
-import { contractCatalog, findResource } from "../catalog/contract.ts";
-import { kebab, type ResourceEntry } from "../catalog/resources.ts";
+import { contractCatalog, findListed, findResource } from "../catalog/contract.ts";
+import { kebab, type ListedKind, type ResourceEntry } from "../catalog/resources.ts";
 
 /** `--parent`, of commands that take the names of existing resources. */
 export function parentOption(): Option {
@@ -14,9 +14,17 @@ export function parentOption(): Option {
 
 /** The resource with a name in singular or plural. Errors: CommandFailure. */
 export function requireResource(name: string): ResourceEntry {
-  const found = findResource(name);
-  if (found !== undefined) return found;
-  const known = contractCatalog().resources.flatMap(({ singular, plural }) => [singular, plural]);
+  return findResource(name) ?? noneNamed(name, contractCatalog().resources);
+}
+
+/** What can be listed by a name in singular or plural: also what is no resource. Errors: CommandFailure. */
+export function requireListed(name: string): ListedKind {
+  const { resources, views } = contractCatalog();
+  return findListed(name) ?? noneNamed(name, [...resources, ...views]);
+}
+
+function noneNamed(name: string, kinds: readonly ListedKind[]): never {
+  const known = kinds.flatMap(({ singular, plural }) => [singular, plural]);
   throw new CommandFailure(
     `there is no resource ${JSON.stringify(name)}${suggestion(kebab(name), known)} (\`platform resources\` lists them)`,
     2,

@@ -20,7 +20,7 @@ import {
   pageOfFindings,
 } from "./finding-order.ts";
 import { type FindingFilter, findFindings } from "./found-findings.ts";
-import { findImage } from "./image-names.ts";
+import { imageUids } from "./image-names.ts";
 import type { KnownComponents } from "./known-components.ts";
 import { findingMessage, statesOf } from "./messages.ts";
 import { wantedPackages } from "./package-filter.ts";
@@ -68,9 +68,8 @@ export function findingsService(memory: KnownComponents): MountedService {
 /** Which images a request is about. */
 async function imageFilter(session: ReadSession, query: ListFindingsRequest, context: HandlerContext) {
   const { uidp, repo, tags, onlyTagged, image } = query;
-  const named =
-    image === undefined ? undefined : await findImage(session, image, { field: "image", scopes: scopesOf(context) });
-  return { uidp, repo, tags, onlyTagged, ...(named && { uids: [named.uid] }) };
+  const uids = await imageUids(session, image, { field: "image", scopes: scopesOf(context) });
+  return { uidp, repo, tags, onlyTagged, uids };
 }
 
 function findingFilter(query: ListFindingsRequest): FindingFilter {

@@ -134,6 +134,7 @@ async function componentsAsked(
   session: ReadSession,
   { purl, version }: ListImagesRequest,
 ): Promise<readonly string[] | undefined> {
+  if (purl === "" || version === "") return [];
   if (purl === undefined) {
     if (version !== undefined) throw invalid({ field: "version", description: "needs purl beside it" });
     return undefined;

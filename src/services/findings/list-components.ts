@@ -13,7 +13,7 @@ import type { ScalarValue } from "../../store/index.ts";
 import type { StoredComponent } from "../matches/components.ts";
 import { compareKeys } from "./finding-order.ts";
 import { countingOf, distinctNumbers, readImagesOf } from "./found-findings.ts";
-import { findImage } from "./image-names.ts";
+import { imageUids } from "./image-names.ts";
 import { countLevels } from "./image-views.ts";
 import type { Generation } from "./known-components.ts";
 import { Leading } from "./leading.ts";
@@ -46,8 +46,7 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
   const session = databaseOf(context);
   const scopes = scopesOf(context);
   const { uidp, repo, onlyTagged, image } = query;
-  const named = image === undefined ? undefined : await findImage(session, image, { field: "image", scopes });
-  const uids = named && [named.uid];
+  const uids = await imageUids(session, image, { field: "image", scopes });
   const images = await readImagesOf(
     session,
     known,

@@ -12,7 +12,7 @@ import { componentsIn, imageBody } from "../matches/image-body.ts";
 import { saveComponents } from "../matches/save-components.ts";
 import { imageComponents } from "../matches/tables.ts";
 import { type Image, images, imageUid, readImages, storeImage } from "./images.ts";
-import { type ImagePackage, readPackageLists } from "./package-lists.ts";
+import { type ImagePackage, readImageLists } from "./package-lists.ts";
 
 /** Stores an image of a repo. What was read of its bills of materials stays, if it is not given. */
 export async function saveImage(session: WriteSession, repoUid: string, image: Image, nowMs: number): Promise<Saved> {
@@ -47,7 +47,7 @@ export async function refreshImageComponents(
   const image = (await readImages(session, repoUid, [digest])).get(digest);
   const parts = image?.platforms.map((platform) => platform.digest) ?? [];
   // A list of packages may come before the registry's notification of the image.
-  if (image !== undefined || (await readPackageLists(session, repoUid, [digest])).size > 0)
+  if (image !== undefined || (await readImageLists(session, repoUid, [digest])).size > 0)
     await save(session, repoUid, { digest, parts, isPart: indexes.length > 0 }, nowMs);
   else await session.remove(imageComponents, imageUid(repoUid, digest));
   for (const index of indexes) await save(session, repoUid, contentOf(index), nowMs);
@@ -107,9 +107,9 @@ async function save(
   { digest, parts, isPart }: ImageContent,
   nowMs: number,
 ): Promise<void> {
-  const lists = await readPackageLists(session, repoUid, [digest, ...parts]);
+  const lists = await readImageLists(session, repoUid, [digest, ...parts]);
   const found = new Map<string, Component>();
-  for (const packages of lists.values())
+  for (const { packages } of lists.values())
     for (const each of packages) {
       const component = componentOfPackage(each);
       found.set(componentId(component.purl), component);

@@ -67,12 +67,16 @@ test.each<[string, string[], string[]]>([
   expect(found).toEqual([...new Set(found)]);
 });
 
-test("every resource of the contract, in singular and plural", async () => {
-  const { resources } = contractCatalog();
-  expect(await completions(["get", ""])).toEqual(
-    resources.filter(({ methods }) => methods.Get).flatMap(({ singular, plural }) => [singular, plural]),
-  );
-});
+test.each(["Get", "List"] as const)(
+  "everything in the contract that has a %s, in singular and plural",
+  async (verb) => {
+    const { resources, views } = contractCatalog();
+    const names = [...resources, ...views]
+      .filter(({ methods }) => methods[verb])
+      .flatMap((it) => [it.singular, it.plural]);
+    expect(await completions([verb.toLowerCase(), ""])).toEqual([...new Set(names)]);
+  },
+);
 
 test("a path in the place of a name that several have, and a uid of what may be one", async () => {
   const found = await completions(["get", "role", ""]);

@@ -1,4 +1,5 @@
 /** Scores of CVSS, against those that are published for the vectors. */
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { cvssScore } from "../../../src/matching/cvss/score.ts";
 
@@ -35,4 +36,20 @@ test.each([
 
 test.each(["", "9.8", "CVSS:3.1/AV:X/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"])("%j has no score", (vector) => {
   expect(cvssScore(vector)).toBeUndefined();
+});
+
+test("vectors of all kinds have the scores of other calculators", () => {
+  // Of CVSS 4.0 by FIRST's (github.com/FIRSTdotorg/cvss-v4-calculator), of others by that of Red Hat.
+  const lines = readFileSync(new URL("verdicts.txt", import.meta.url), "utf8")
+    .trim()
+    .split("\n");
+  const verdicts = lines.map((line) => line.split(" "));
+  const differing = verdicts.filter(([vector, score]) => cvssScore(vector!)?.score !== Number(score));
+  expect(verdicts.length).toBeGreaterThan(300);
+  expect(differing).toEqual([]);
+});
+
+test("half a decimal is rounded up, also where binary numbers are slightly less", () => {
+  // 8.6 - 0.05 is 8.549999999999999; the revised calculator rounds so (RedHatProductSecurity/cvss-v4-calculator#66).
+  expect(cvssScore("CVSS:4.0/AV:N/AC:L/AT:N/PR:N/UI:P/VC:H/VI:L/VA:N/SC:H/SI:H/SA:H")?.score).toBe(8.6);
 });

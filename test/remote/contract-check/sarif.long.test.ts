@@ -1,32 +1,14 @@
-/** Reports in SARIF, against the JSON schema of the format, which a package of npm carries. */
-import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { Ajv, type ValidateFunction } from "ajv";
-import addFormats from "ajv-formats";
+/** Reports in SARIF, against the JSON schema of the format. */
+import type { ValidateFunction } from "ajv";
 import { beforeAll, expect, test } from "vitest";
 import { formats } from "../../../src/remote/contract-check/report.ts";
 import { Results } from "../../../src/remote/contract-check/results.ts";
+import { carrier, loadSarifSchema } from "../sarif-schema.ts";
 
-const carrier = "@microsoft/jest-sarif@1.0.0-beta.0";
 let validate: ValidateFunction | undefined;
 
 beforeAll(() => {
-  const folder = mkdtempSync(join(tmpdir(), "platform-sarif-"));
-  try {
-    const { status, stdout } = spawnSync("npm", ["pack", "--silent", carrier], { cwd: folder, encoding: "utf8" });
-    if (status !== 0) return;
-    execFileSync("tar", ["xzf", stdout.trim()], { cwd: folder });
-    const path = join(folder, "package/lib/schemas/sarif-2.1.0-rtm.5.json");
-    const ajv = new Ajv({ strict: false, unicodeRegExp: false });
-    addFormats.default(ajv);
-    // Of draft 4 the schema uses nothing that later drafts read otherwise, but for the name of its id.
-    const { $schema: _, id: __, ...schema } = JSON.parse(readFileSync(path, "utf8"));
-    validate = ajv.compile(schema);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  validate = loadSarifSchema();
 }, 60_000);
 
 test("with differences, and without", (context) => {
