@@ -217,6 +217,15 @@ test("resources and custom methods have commands of their names", async () => {
   expect(await server.run(["group-invites", "accept", "--code", "wrong"])).toMatchObject({ code: 3 });
 });
 
+test("methods take names in the place of uids, and services of one name have one command", async () => {
+  const { uid } = JSON.parse(await output(["get", "repo", "beta", "-o", "json"]));
+  const sizeOf = (name: string) => output(["images", "get-size", "--repo-uid", name, "--digest", `sha256:${"a".repeat(64)}`]);
+  const outcomes = await Promise.allSettled([sizeOf("beta"), sizeOf(uid)]);
+  expect(outcomes[0]).toEqual(outcomes[1]);
+  expect(JSON.parse(await output(["list", "access", "--scope", "platform", "-o", "json"]))).not.toEqual([]);
+  expect((await output(["images", "--help"])).match(/^ {2}(get-size|compare) /gm)).toHaveLength(2);
+});
+
 test("responses that are lists are printed like lists", async () => {
   const byName = ["--prefix", "alpha", "-o"];
   expect(await output(["search", "names", ...byName, "table"])).toMatch(
