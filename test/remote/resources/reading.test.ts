@@ -218,12 +218,19 @@ test("resources and custom methods have commands of their names", async () => {
 });
 
 test("methods take names in the place of uids, and services of one name have one command", async () => {
-  const { uid } = JSON.parse(await output(["get", "repo", "beta", "-o", "json"]));
-  const sizeOf = (name: string) => output(["images", "get-size", "--repo-uid", name, "--digest", `sha256:${"a".repeat(64)}`]);
-  const outcomes = await Promise.allSettled([sizeOf("beta"), sizeOf(uid)]);
-  expect(outcomes[0]).toEqual(outcomes[1]);
-  expect(JSON.parse(await output(["list", "access", "--scope", "platform", "-o", "json"]))).not.toEqual([]);
+  const size = ["images", "get-size", "--digest", `sha256:${"a".repeat(64)}`, "--repo-uid"];
+  expect(await server.run([...size, "nothing"])).toMatchObject({
+    code: 3,
+    stderr: "error: no repo is named nothing\n",
+  });
+  expect(await server.run([...size, "beta"])).toMatchObject({ code: 3, stderr: expect.stringContaining("request id") });
   expect((await output(["images", "--help"])).match(/^ {2}(get-size|compare) /gm)).toHaveLength(2);
+});
+
+test("list has what is no resource, too", async () => {
+  expect(JSON.parse(await output(["list", "access", "--scope", "platform", "-o", "json"]))).not.toEqual([]);
+  expect(JSON.parse(await output(["list", "audit-records", "--limit", "1", "-o", "json"]))).toHaveLength(1);
+  expect(JSON.parse(await output(["list", "event-types", "--all", "-o", "json"])).length).toBeGreaterThan(20);
 });
 
 test("responses that are lists are printed like lists", async () => {
