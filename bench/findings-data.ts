@@ -125,7 +125,7 @@ async function addImage(
     { digest, mediaType: "application/vnd.oci.image.manifest.v1+json", platforms: [platform] },
     nowMs,
   );
-  await saveImagePackages(session, repo, digest, packages, nowMs);
+  await saveImagePackages(session, repo, digest, { packages }, nowMs);
 }
 
 /** A number that depends on the others only. */

@@ -14,7 +14,7 @@
  *     npm run bench -- --budget [--against REF]  what each step of a call costs, after the same of another commit
  *     npm run bench -- --overload                expensive calls, floods, several processes, killed processes
  *     npm run bench -- --overload --only neighbour   only what one organisation costs another
- *     npm run bench -- --findings                what questions about findings cost; with --quick, on a tenth of the data
+ *     npm run bench -- --findings                what questions about findings cost; --quick takes a tenth of the data
  *     npm run bench -- --soak [MINUTES]          full load of all kinds: checks memory growth and event loop stalls
  *     npm run bench -- --soak --workers N        the same on several processes, beside a client that searches
  */

@@ -78,8 +78,8 @@ export function parsePackageUrl(text: string): PackageUrl | undefined {
   const namespace = segments.filter(Boolean).join("/");
   return {
     type,
-    namespace: lowerNamespaces.has(type) ? namespace.toLowerCase() : namespace,
-    name: normalName(type, name),
+    namespace: normalNamespace(type, namespace),
+    name: isDatabricks(type, qualifiers) ? name.toLowerCase() : normalName(type, name),
     version: lowerVersions.has(type) ? version.toLowerCase() : version,
     qualifiers,
     subpath: subpath
@@ -88,6 +88,16 @@ export function parsePackageUrl(text: string): PackageUrl | undefined {
       .filter((segment) => !/^\.{0,2}$/.test(segment))
       .join("/"),
   };
+}
+
+/** Whether a model of MLflow is on a server that ignores the case of its name. */
+function isDatabricks(type: string, qualifiers: ReadonlyMap<string, string>): boolean {
+  return type === "mlflow" && /^https:\/\/[^/]*databricks\.(?:net|com)\//i.test(qualifiers.get("repository_url") ?? "");
+}
+
+/** The namespace by which packages of a type are compared. */
+export function normalNamespace(type: string, namespace: string): string {
+  return lowerNamespaces.has(type) ? namespace.toLowerCase() : namespace;
 }
 
 /** The name by which packages of a type are compared. @param name as of {@link packageName}. */
@@ -111,7 +121,9 @@ export function formatPackageUrl({ type, namespace = "", distro = "" }: PackageK
 
 /** The text of a package URL with all its parts, the same for all that are equal. */
 export function packageUrlText({ type, namespace, name, version, qualifiers, subpath }: PackageUrl): string {
-  const path = [...namespace.split("/").filter(Boolean), name].map(encode).join("/");
+  // The name of `git` is a path.
+  const names = type === "git" ? name.split("/") : [name];
+  const path = [...namespace.split("/").filter(Boolean), ...names].map(encode).join("/");
   const query = [...qualifiers]
     .filter(([, value]) => value !== "")
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -177,11 +189,13 @@ function releaseOf(distro: string): string {
 
 /** Encodes what has to be, which colons have not. */
 function encode(text: string): string {
+  if (/^[\w.-]*$/.test(text)) return text;
   return encodeURIComponent(text).replaceAll("%3A", ":");
 }
 
 /** Decodes percent-encoding. Returns a malformed text as it is. */
 function decode(text: string): string {
+  if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);
   } catch {

@@ -20,7 +20,12 @@ export const defaultQuotas: Readonly<Record<string, number>> = {
   scim_users: 1_000_000,
   scim_groups: 100_000,
   scim_members: 10_000_000,
+  sbomDocuments: 1_000_000,
+  vulnReports: 1_000_000,
+  vexDocuments: 100_000,
   readmeBytes: 10 * 2 ** 30,
+  sbomBytes: 100 * 2 ** 30,
+  vexBytes: 10 * 2 ** 30,
   scim_user_bytes: 10 * 2 ** 30,
   scim_group_bytes: 10 * 2 ** 30,
 };

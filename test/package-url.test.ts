@@ -42,6 +42,20 @@ describe("a package URL", () => {
   });
 });
 
+it.each([
+  ["pkg:git/codeberg.org/forgejo/forgejo@a72d#docs", "pkg:git/codeberg.org/forgejo/forgejo@a72d#docs"],
+  [
+    "pkg:mlflow/Fraud@3?repository_url=https://adb-1.0.azuredatabricks.net/api",
+    "pkg:mlflow/fraud@3?repository_url=https:%2F%2Fadb-1.0.azuredatabricks.net%2Fapi",
+  ],
+  [
+    "pkg:mlflow/Fraud@3?repository_url=https://westus2.api.azureml.ms/x",
+    "pkg:mlflow/Fraud@3?repository_url=https:%2F%2Fwestus2.api.azureml.ms%2Fx",
+  ],
+])("%s is written as %s", (text, expected) => {
+  expect(packageUrlText(parse(text))).toBe(expected);
+});
+
 it.each(["pkg:npm/example@1.0.0?in%20production=true", "pkg:npm/", "npm/a"])("%s is not a package URL", (text) => {
   expect(parsePackageUrl(text)).toBeUndefined();
 });

@@ -13,7 +13,7 @@ export default defineConfig({
     "checkpoint-thread": "src/store/engines/sqlite/checkpoint-thread.ts",
     "reader-thread": "src/store/engines/sqlite/reader-thread.ts",
     "migration-thread": "src/store/migration-thread.ts",
-    "sbom-thread": "src/feeds/formats/sbom/sbom-thread.ts",
+    "document-thread": "src/feeds/formats/threads/document-thread.ts",
   },
   platform: "node",
   transform: { target: "node24.16" },

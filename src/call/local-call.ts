@@ -42,7 +42,10 @@ const ended = new ConnectError("the call has ended", Code.Canceled);
 export class LocalCall implements HandlerContext {
   readonly stream: boolean;
   readonly method: DescMethod;
-  readonly message: Message | AsyncIterable<Message>;
+  /** Of a method whose requests come in pieces, the first one, once it was read. */
+  message: Message | AsyncIterable<Message>;
+  /** The pieces after the first one of a request that comes in pieces; undefined for any other. */
+  pieces: AsyncIterable<Message> | undefined;
   readonly values: ContextValues;
   readonly contextValues: ContextValues;
   readonly header: Headers;
@@ -67,9 +70,10 @@ export class LocalCall implements HandlerContext {
 
   constructor({ method, message, header, values, signal, timeoutMs, takesParts = false, protocol }: LocalCallInit) {
     this.protocolName = protocol;
-    this.stream = method.methodKind !== "unary";
+    this.stream = method.methodKind !== "unary" && method.methodKind !== "client_streaming";
     this.method = method;
     this.message = message;
+    this.pieces = undefined;
     this.values = values;
     this.contextValues = values;
     this.header = isHeaders(header) ? header : new Headers(header);
@@ -252,6 +256,16 @@ export function answerOf(response: UnaryCallResponse): LocalAnswer {
 /** Whether the caller takes a response in parts, as MessageParts. Only then a handler may return one. */
 export function takesParts(context: HandlerContext): boolean {
   return context instanceof LocalCall && context.takesParts;
+}
+
+/** The pieces after the first one of a request that comes in pieces; undefined for any other. */
+export function piecesOf(request: CallRequest): AsyncIterable<Message> | undefined {
+  return request instanceof LocalCall ? request.pieces : undefined;
+}
+
+/** Puts the message that stands for all pieces in the place of the first one. */
+export function replaceMessage(request: CallRequest, message: Message): void {
+  if (request instanceof LocalCall) request.message = message;
 }
 
 /** How a call came. */

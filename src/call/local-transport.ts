@@ -8,8 +8,11 @@
  * - A call ends with its deadline or its caller's cancellation, even if the handler ignores them.
  * - Interceptors must pass on the request object that they received: a spread copy would lose its getters.
  *
- * Errors pass as they were thrown. Unary and server-streaming methods only; an rpc without an implementation is
- * UNIMPLEMENTED.
+ * A request that comes in pieces, that of a client stream, is a call with its first piece: interceptors and handler
+ * take it for that of a unary method, and find the other pieces by `piecesOf`.
+ *
+ * Errors pass as they were thrown. A method with streams in both directions is not for this transport; an rpc without
+ * an implementation is UNIMPLEMENTED.
  */
 import {
   create,
@@ -29,6 +32,7 @@ import {
   type Transport,
   type UnaryResponse,
 } from "@connectrpc/connect";
+import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import { type Awaitable, chain } from "../awaitable.ts";
 import { isStored, MessageParts, type StoredMessage, wholeMessage } from "../codec/index.ts";
 import { unimplemented } from "../errors.ts";
@@ -115,7 +119,8 @@ export function createLocalTransport(
       const implementation = methods[method.localName] as Implementation | undefined;
       if (implementation === undefined) continue;
       const inner = compose(interceptors, method, invocation(method, implementation));
-      const limited: CallFn = (request) => callOf(request).limit(inner, request);
+      const work = method.methodKind === "client_streaming" ? afterFirstPiece(inner) : inner;
+      const limited: CallFn = (request) => callOf(request).limit(work, request);
       chains.set(method, compose(observers, method, limited));
     }
   }
@@ -191,6 +196,13 @@ export function createLocalTransport(
     async stream(method, signal, timeoutMs, header, input, values = createContextValues()) {
       const message = createEach(method.input, input);
       const { call, response } = await start({ method, message, header, values, signal, timeoutMs, protocol });
+      if (method.methodKind === "client_streaming") {
+        call.end();
+        const answer = answerOf(response as UnaryCallResponse);
+        const whole = createAsyncIterable([wholeMessage(answer.message)]);
+        const { header, trailer } = response;
+        return { stream: true, service: method.parent, method, header, trailer, message: whole } as never;
+      }
       const messages = limitEach(call, response.message as AsyncIterable<Message>);
       return { ...response, message: messages } as unknown as StreamResponse<typeof method.input, typeof method.output>;
     },
@@ -230,6 +242,7 @@ function invocation(method: DescMethod, implementation: Implementation): CallFn 
   const { input, output, parent: service, methodKind } = method;
   switch (methodKind) {
     case "unary":
+    case "client_streaming":
       return (request) => {
         const call = callOf(request);
         const message = implementation(call.message as Message, call) as Awaitable<Message | StoredMessage>;
@@ -248,7 +261,7 @@ function invocation(method: DescMethod, implementation: Implementation): CallFn 
         return { stream: true, service, method: method as DescMethodStreaming, header, trailer, message: messages };
       };
     default:
-      throw new Error(`${service.typeName}.${method.name}: client streams are not for this transport`);
+      throw new Error(`${service.typeName}.${method.name}: streams in both directions are not for this transport`);
   }
 }
 
@@ -264,6 +277,24 @@ function requestOf(call: LocalCall): CallRequest {
 function callOf(request: CallRequest): LocalCall {
   if (request instanceof LocalCall) return request;
   throw new Error("an interceptor has not handed on the request that it received");
+}
+
+/** Reads the first piece of a request that comes in pieces, and carries the call out with it. */
+function afterFirstPiece(inner: CallFn): CallFn {
+  return async (request) => {
+    const call = callOf(request);
+    const pieces = (call.message as AsyncIterable<Message>)[Symbol.asyncIterator]();
+    call.message = create(call.method.input); // what a call without any has, for those who see it fail
+    try {
+      const first = await pieces.next();
+      if (first.done === true) throw unimplemented(`at least one ${call.method.input.typeName} is expected`);
+      call.message = first.value;
+      call.pieces = { [Symbol.asyncIterator]: () => pieces };
+      return await inner(request);
+    } finally {
+      pieces.return?.().catch(() => {});
+    }
+  };
 }
 
 async function single(desc: DescMessage, messages: AsyncIterable<Message>): Promise<Message> {

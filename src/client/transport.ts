@@ -71,10 +71,21 @@ export function createPlatformTransport({
       }
     },
     stream: async (method, signal, timeoutMs = defaultTimeoutMs, ...call) =>
-      inner.stream(method, signal, sentLimit(limitOf(timeoutMs)), ...call).catch((reason) => {
-        throw platformErrorOf(reason, server);
-      }),
+      inner.stream(method, signal, sentLimit(limitOf(timeoutMs)), ...call).then(
+        (response) => ({ ...response, message: withPlatformErrors(response.message, server) }),
+        (reason) => {
+          throw platformErrorOf(reason, server);
+        },
+      ),
   };
+}
+
+async function* withPlatformErrors<T>(messages: AsyncIterable<T>, server: string): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } catch (reason) {
+    throw platformErrorOf(reason, server);
+  }
 }
 
 /** The limit of a call in milliseconds; Infinity without one. Errors: PlatformError with INVALID_ARGUMENT. */

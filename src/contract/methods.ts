@@ -96,7 +96,7 @@ const idempotentVerbs: ReadonlySet<string> = new Set(["Update", "Delete", "Batch
 function readMethod(method: DescMethod): MethodContract {
   const [, domain] = method.parent.file.proto.package.split(".");
   if (domain === undefined) throw new Error("its package names no domain");
-  if (method.methodKind !== "unary") throw new Error("streams");
+  if (method.methodKind !== "unary" && method.methodKind !== "client_streaming") throw new Error("streams its answer");
   if (!hasOption(method, http)) throw new Error("has no google.api.http binding");
   const standard = standardMethodOf(method);
   const mutates = method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;

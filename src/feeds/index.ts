@@ -26,15 +26,16 @@
 export { type Distribution, type PackageAdvisories, parseDistribution, readAdvisories } from "./formats/advisories.ts";
 export { isArtifactDocument, maxDocumentBytes, readArtifactDocument } from "./formats/artifact-document.ts";
 export type { ArtifactRecord } from "./formats/artifact-record.ts";
-export { type DebianRecord, readDebianTracker, recordName as debianRecordName } from "./formats/debian-tracker.ts";
+export { type DebianRecord, readDebianTracker } from "./formats/debian-tracker.ts";
 export { readProduct } from "./formats/end-of-life.ts";
 export { type EpssScore, type EpssScores, readEpss } from "./formats/exploits/epss.ts";
 export { type KevEntry, readKev } from "./formats/exploits/kev.ts";
 export { type OsvRecord, readOsv } from "./formats/osv/osv.ts";
 export type { ListedPackage } from "./formats/sbom/packages.ts";
-export { readSbomOnThread } from "./formats/sbom/read-on-thread.ts";
 export { readSbom } from "./formats/sbom/sbom.ts";
 export { readVulnReport } from "./formats/scans/vuln-report.ts";
+export { readOnThread, readSbomOnThread } from "./formats/threads/read-on-thread.ts";
+export type { VexStatements } from "./formats/threads/readers.ts";
 export { ImportReport, type ImportSummary, summaryText } from "./import/report.ts";
 export {
   type FeedIds,

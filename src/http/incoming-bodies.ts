@@ -120,12 +120,20 @@ export class IncomingBodies {
     return unavailable(`the request bodies under way on this server reach the limit of ${limit}`, retryAfterMs);
   }
 
-  /** The watch of a request's body, the same each time. Undefined for a buffered body that needs no verification. */
-  watch(request: HttpRequest, response: HttpResponse, sender: BodySender): IncomingBody | undefined {
+  /**
+   * The watch of a request's body, the same each time. Undefined for a buffered body that needs no verification.
+   * @param isPassedOn whether the pieces are passed on as they come, so that only the latest is held.
+   */
+  watch(
+    request: HttpRequest,
+    response: HttpResponse,
+    sender: BodySender,
+    isPassedOn = false,
+  ): IncomingBody | undefined {
     if ("bufferedBody" in request && !mustVerifyFirst(request)) return undefined;
     let watch = this.#watches.get(request);
     if (watch === undefined) {
-      watch = new IncomingBody(this, request, response, sender);
+      watch = new IncomingBody(this, request, response, sender, isPassedOn);
       this.#watches.set(request, watch);
     }
     return watch;
@@ -139,12 +147,21 @@ export class IncomingBody implements BodyWatch {
   readonly #response: HttpResponse;
   readonly #sender: BodySender;
   readonly #account: BodyAccount;
+  readonly #isPassedOn: boolean;
   #heldBytes = 0;
+  #takenBytes = 0;
   #isVerified: boolean;
   #isOver = false;
 
-  constructor(bodies: IncomingBodies, request: HttpRequest, response: HttpResponse, sender: BodySender) {
+  constructor(
+    bodies: IncomingBodies,
+    request: HttpRequest,
+    response: HttpResponse,
+    sender: BodySender,
+    isPassedOn: boolean,
+  ) {
     this.#bodies = bodies;
+    this.#isPassedOn = isPassedOn;
     this.#request = request;
     this.#response = response;
     this.#sender = sender;
@@ -172,7 +189,8 @@ export class IncomingBody implements BodyWatch {
     // Messages without a token are not longer than this, and of a stream only one is held.
     const kept = this.#sender === "anybody" ? Math.min(bytes, unverifiedBytes - this.#heldBytes) : bytes;
     if (this.#isOver || kept === 0) return;
-    const isFree = this.#heldBytes + kept <= unverifiedBytes && this.#bodies.hasRoomForUnverified(this.#account, kept);
+    this.#takenBytes += kept;
+    const isFree = this.#takenBytes <= unverifiedBytes && this.#bodies.hasRoomForUnverified(this.#account, kept);
     return chain(this.#isVerified || isFree ? undefined : this.#verify(), () => this.#hold(kept));
   }
 
@@ -202,15 +220,20 @@ export class IncomingBody implements BodyWatch {
 
   #hold(bytes: number): void {
     if (this.#isOver) return;
+    if (this.#isPassedOn) this.#release();
     this.#bodies.hold(this.#account, bytes, this.#isVerified);
     this.#heldBytes += bytes;
   }
 
   readonly #close = () => {
     this.#isOver = true;
+    this.#release();
+  };
+
+  #release(): void {
     this.#bodies.release(this.#account, this.#heldBytes, this.#isVerified);
     this.#heldBytes = 0;
-  };
+  }
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Whether facts about affected versions hold for a version of their package. */
 import { compareParsedVersions, type ParsedVersion, parsePackageVersion } from "../versions/index.ts";
-import { ComponentKey } from "./component.ts";
+import type { ComponentKey } from "./component.ts";
 import type { AffectedFact } from "./facts.ts";
 import { ListedVersions } from "./listed-versions.ts";
-import { isDistributionType, typeOfKey } from "./package-key.ts";
+import { typeOfKey } from "./package-key.ts";
 import { CompiledRange, type FixedVersion } from "./ranges.ts";
 import type { UnmatchedReason } from "./reasons.ts";
 import { factsForRelease } from "./releases.ts";
@@ -18,15 +18,22 @@ export interface Affected {
   readonly reason?: UnmatchedReason;
 }
 
-/** What a record says about one package: facts with one key, read once for many versions. */
+/** The most releases that facts stay compiled for: queries may name any. */
+const maxReleases = 64;
+
+/**
+ * What a feed says of one vulnerability in one package: facts with one key, read once for many versions. Where a feed
+ * has a record for each release, the facts of all of them belong together: what is said of a component that names no
+ * release depends on all.
+ */
 export class AffectedPackage {
   readonly key: string;
   readonly #facts: readonly AffectedFact[];
   readonly #type: string;
-  /** Facts for one release, by the release. */
-  readonly #versions = new Map<string, AffectedVersions>();
+  /** The facts for each release that a component may be of, by its `release`; those that hold together are one. */
+  readonly #byRelease = new Map<string, readonly AffectedVersions[]>();
 
-  /** @param facts of one record about one key: any number of releases, source and binary packages. */
+  /** @param facts with one key, about any releases, about source packages and others. */
   constructor(facts: readonly AffectedFact[]) {
     this.key = facts[0]?.key ?? "";
     this.#type = typeOfKey(this.key);
@@ -40,83 +47,84 @@ export class AffectedPackage {
    */
   evaluate(keys: readonly ComponentKey[]): Affected | undefined {
     for (const each of keys) {
-      const result = each.key === this.key ? this.#evaluate(each) : undefined;
-      if (result !== undefined) return result;
+      if (each.key !== this.key) continue;
+      const groups = this.#groupsFor(each);
+      if (groups.length === 1) return groups[0]!.evaluate(each);
+      if (groups.length > 1) return agreement(groups.map((group) => group.evaluate(each)));
     }
     return undefined;
   }
 
-  #evaluate(of: ComponentKey): Affected | undefined {
+  #groupsFor(of: ComponentKey): readonly AffectedVersions[] {
+    const known = this.#byRelease.get(of.release);
+    if (known !== undefined) return known;
     const facts = this.#facts.filter(({ isSource }) => isSource === undefined || isSource === of.isSource);
-    const results = factsForRelease(facts, of).map((group) => this.#compile(group, of.isSource).evaluate(of));
-    return results.length < 2 ? results[0] : agreement(results);
-  }
-
-  #compile(group: readonly AffectedFact[], isSource: boolean): AffectedVersions {
-    const name = `${isSource} ${group[0]!.distro}`;
-    const compiled = this.#versions.get(name) ?? new AffectedVersions(group, this.#type);
-    this.#versions.set(name, compiled);
-    return compiled;
+    const groups = factsForRelease(facts, of).map((group) => new AffectedVersions(group, this.#type));
+    if (this.#byRelease.size >= maxReleases) this.#byRelease.clear();
+    this.#byRelease.set(of.release, groups);
+    return groups;
   }
 }
 
 /** Facts that hold together: a version is affected by any of them. */
 class AffectedVersions {
-  readonly #listed: ListedVersions;
+  readonly #listed: readonly ListedVersions[];
   readonly #ranges: readonly CompiledRange[];
   readonly #type: string;
 
-  constructor(facts: readonly AffectedFact[], type: string) {
+  constructor(facts: readonly Pick<AffectedFact, "ranges" | "versions">[], type: string) {
     this.#type = type;
-    this.#listed = new ListedVersions(
-      facts.flatMap(({ versions }) => versions),
-      type,
-    );
-    this.#ranges = facts.flatMap(({ ranges }) => ranges.map((range) => new CompiledRange(range, type)));
-  }
-
-  evaluate({ version: text, parsed }: { version: string; parsed: ParsedVersion | undefined }): Affected {
-    const matching: CompiledRange[] = [];
-    let reason: UnmatchedReason | undefined;
-    for (const range of this.#ranges) {
-      const isContained = range.contains(range.read(text, this.#type, parsed));
-      if (isContained === true) matching.push(range);
-      else if (isContained !== false) reason ??= isContained;
+    const listed: ListedVersions[] = [];
+    const compiled: CompiledRange[] = [];
+    for (const { ranges, versions } of facts) {
+      if (versions.length > 0) listed.push(new ListedVersions(versions, type));
+      for (const range of ranges) compiled.push(new CompiledRange(range, type));
     }
-    if (matching.length === 0 && !this.#listed.has(text, parsed))
-      return reason === undefined ? { isAffected: false } : { isAffected: undefined, reason };
-    const fix = this.#fixAbove(text, parsed, matching.length === 0 ? this.#ranges : matching);
-    return { isAffected: true, ...(fix !== undefined && { fixedVersion: fix.text }) };
+    this.#listed = listed;
+    this.#ranges = compiled;
   }
 
-  /** The lowest fix of some ranges above a version, that no range and no list contains. */
-  #fixAbove(
-    text: string,
-    parsed: ParsedVersion | undefined,
-    ranges: readonly CompiledRange[],
-  ): FixedVersion | undefined {
-    let lowest: FixedVersion | undefined;
-    for (const range of ranges) {
+  evaluate({ version: text, parsed }: Pick<ComponentKey, "version" | "parsed">): Affected {
+    let isInRange = false;
+    let reason: UnmatchedReason | undefined;
+    let fix: FixedVersion | undefined;
+    for (const range of this.#ranges) {
       const version = range.read(text, this.#type, parsed);
-      for (const fix of version === undefined ? [] : range.fixesAbove(version)) {
-        if (lowest !== undefined && compareParsedVersions(fix.version, lowest.version) >= 0) continue;
-        if (!this.#isAffected(fix)) lowest = fix;
+      const isContained = range.contains(version);
+      if (isContained === true) {
+        isInRange = true;
+        fix = lower(fix, version && range.lowestFix(version, this));
+      } else if (isContained !== false) reason ??= isContained;
+    }
+    if (!isInRange) {
+      if (!this.#isListed(text, parsed)) return reason === undefined ? notAffected : { isAffected: undefined, reason };
+      for (const range of this.#ranges) {
+        const version = range.read(text, this.#type, parsed);
+        fix = lower(fix, version && range.lowestFix(version, this));
       }
     }
-    return lowest;
+    return fix === undefined ? { isAffected: true } : { isAffected: true, fixedVersion: fix.text };
   }
 
-  #isAffected({ text, version }: FixedVersion): boolean {
-    const parsed = parsePackageVersion(this.#type, text);
+  isAffected({ text, version }: FixedVersion): boolean {
+    const parsed = version.type === this.#type ? version : parsePackageVersion(this.#type, text);
     return (
-      this.#listed.has(text, parsed) ||
-      this.#ranges.some(
-        (range) =>
-          range.contains(this.#type === version.type ? version : range.read(text, this.#type, parsed)) === true,
-      )
+      this.#ranges.some((range) => range.contains(range.read(text, this.#type, parsed)) === true) ||
+      this.#isListed(text, parsed)
     );
   }
+
+  #isListed(text: string, parsed: ParsedVersion | undefined): boolean {
+    return this.#listed.some((list) => list.has(text, parsed));
+  }
 }
+
+function lower(a: FixedVersion | undefined, b: FixedVersion | undefined): FixedVersion | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return compareParsedVersions(b.version, a.version) < 0 ? b : a;
+}
+
+const notAffected: Affected = { isAffected: false };
 
 /**
  * What facts say of one version of their package, without release.
@@ -127,8 +135,7 @@ export function evaluateOsv(
   type: string,
   version: string,
 ): Affected {
-  const all = facts.map(({ ranges, versions }) => ({ key: "", distro: "", ranges, versions }));
-  return new AffectedVersions(all, type).evaluate(new ComponentKey("", type, version));
+  return new AffectedVersions(facts, type).evaluate({ version, parsed: parsePackageVersion(type, version) });
 }
 
 /** What is said if the release is not known: what all of its releases have in common. */

@@ -1,9 +1,9 @@
 /**
  * Which ids are of one vulnerability: CVE, GHSA, GO, PYSEC and others, by what records claim to be aliases.
  *
- * Claims join ids whichever record makes them. A group has at most one CVE. Where claims join several, each has a group,
- * and every other id belongs to that of the CVE that it is joined with over the fewest claims: to several groups if
- * these are equal, as an id that two CVEs claim. Claims between two CVEs join nothing.
+ * Claims join ids whichever record makes them. A group has at most one CVE. Where claims join several, each has a
+ * group, and every other id belongs to that of the CVE that it is joined with over the fewest claims: to several groups
+ * if these are equal, as an id that two CVEs claim. Claims between two CVEs join nothing.
  */
 
 /** The claims of one record. */
@@ -78,7 +78,7 @@ function nearestCves(claims: Claims): ReadonlyMap<string, ReadonlySet<string>> {
       for (const other of claims.get(id)!) {
         if (owners.has(other)) continue;
         const known = next.get(other);
-        next.set(other, known === undefined ? new Set(cves) : known.union(cves));
+        next.set(other, new Set([...(known ?? []), ...cves]));
       }
     }
     reached = next;

@@ -4,6 +4,7 @@ import { type ParsedVersion, parsePackageVersion } from "../versions/index.ts";
 import { canonicalDistribution, canonicalRelease, distributionOf } from "./distributions.ts";
 import { isDistributionType, packageKey } from "./package-key.ts";
 import type { UnmatchedReason } from "./reasons.ts";
+import { streamOf, type UpdateStream } from "./releases.ts";
 
 /** One package at one version. Strings are "" where there is nothing or it is unknown. */
 export interface Component {
@@ -47,6 +48,7 @@ export class ComponentKey {
   /** Canonical release of the distribution; "" if unknown. */
   readonly distro: string;
   #parsed: ParsedVersion | "" | undefined = "";
+  #release = "";
 
   constructor(key: string, type: string, version: string, isSource = false, distro = "") {
     this.key = key;
@@ -60,6 +62,17 @@ export class ComponentKey {
   get parsed(): ParsedVersion | undefined {
     if (this.#parsed === "") this.#parsed = parsePackageVersion(this.type, this.version);
     return this.#parsed;
+  }
+
+  /** What facts are chosen by, as a text: components with the same one meet the same facts about this key. */
+  get release(): string {
+    if (this.#release === "") this.#release = `${this.isSource ? "source" : "binary"} ${this.distro}${this.stream}`;
+    return this.#release;
+  }
+
+  /** The stream of updates that the version comes from. */
+  get stream(): UpdateStream {
+    return streamOf(this.type, this.version);
   }
 }
 

@@ -2,8 +2,8 @@
 import { isOfRelease } from "./distributions.ts";
 
 /**
- * What a feed lists of the packages that it is complete for: all vulnerabilities (COMPLETE), or those that are fixed and
- * those that never affected them (FIXES_ONLY), as secdb does.
+ * What a feed lists of the packages that it is complete for: all vulnerabilities (COMPLETE), or those that are fixed
+ * and those that never affected them (FIXES_ONLY), as secdb does.
  */
 export type Coverage = "COMPLETE" | "FIXES_ONLY";
 

@@ -4,8 +4,8 @@
  *
  * - {@link packageKey} and {@link componentOf} say what is the same package. A fact that can be about a component has
  *   one of its {@link componentKeys}. {@link keyOfOsvPackage} is the key of a fact of OSV.
- * - {@link AffectedPackage} evaluates ranges of versions, {@link statusOfEvents} events of advisories, {@link parseVers}
- *   ranges of queries and documents.
+ * - {@link AffectedPackage} evaluates ranges of versions, {@link statusOfEvents} events of advisories, and
+ *   {@link parseVers} ranges of queries and documents.
  * - {@link FeedScopes} says which feed may speak about a package, {@link resolve} which assertion decides.
  * - {@link ratingThatCounts} chooses among ratings, {@link groupAliases} finds the ids of one vulnerability.
  *

@@ -23,8 +23,8 @@ const words: Readonly<Record<string, Level>> = {
 };
 
 /**
- * The level of a score from 0 to 10: by the qualitative scale of CVSS 3 and 4. CVSS 2 has none; for its scores the NVD's
- * scale counts, which ends at HIGH.
+ * The level of a score from 0 to 10: by the qualitative scale of CVSS 3 and 4. CVSS 2 has none; for its scores the
+ * NVD's scale counts, which ends at HIGH.
  */
 export function levelOfScore(score: number, version?: CvssVersion): Level {
   if (score <= 0) return version === "2.0" ? "LOW" : "NONE";

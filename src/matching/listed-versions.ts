@@ -4,58 +4,56 @@ import { compareParsedVersions, type ParsedVersion, parsePackageVersion } from "
 /**
  * A list of versions. A version is in it if it has the text of one, or is equal to one in the order of its type: `1.0`
  * and `1.0.0` of PyPI.
+ *
+ * A list may be long, and most lists are asked for versions that are not in them. So each version has a number that
+ * equal ones have too, and few are read and compared.
  */
 export class ListedVersions {
   readonly #type: string;
-  readonly #texts: ReadonlySet<string>;
-  /** By {@link digitsOf}, made when it is first needed. */
-  #byDigits: ReadonlyMap<string, ListedVersion[]> | undefined;
+  readonly #texts: readonly string[];
+  /** As of {@link digitsHash}, made when they are first needed. */
+  #hashes: Int32Array | undefined;
+  /** Versions that have been read, by their place. */
+  #parsed: Map<number, ParsedVersion | undefined> | undefined;
 
   constructor(versions: readonly string[], type: string) {
     this.#type = type;
-    this.#texts = new Set(versions);
+    this.#texts = versions;
   }
 
   /** @param parsed undefined if it is not a version of the type. */
   has(text: string, parsed: ParsedVersion | undefined): boolean {
-    if (this.#texts.has(text)) return true;
-    if (parsed === undefined || this.#texts.size === 0) return false;
-    this.#byDigits ??= byDigits(this.#texts);
-    const similar = this.#byDigits.get(digitsOf(text));
-    return similar?.some((listed) => listed.equals(parsed, this.#type)) ?? false;
+    this.#hashes ??= Int32Array.from(this.#texts, (each) => digitsHash(each, this.#type));
+    const hash = digitsHash(text, this.#type);
+    for (let i = this.#hashes.indexOf(hash); i >= 0; i = this.#hashes.indexOf(hash, i + 1)) {
+      if (this.#texts[i] === text) return true;
+      const listed = parsed && this.#read(i);
+      if (listed !== undefined && compareParsedVersions(listed, parsed!) === 0) return true;
+    }
+    return false;
+  }
+
+  #read(i: number): ParsedVersion | undefined {
+    this.#parsed ??= new Map();
+    if (!this.#parsed.has(i)) this.#parsed.set(i, parsePackageVersion(this.#type, this.#texts[i]!));
+    return this.#parsed.get(i);
   }
 }
 
-/** A version that is read when it is first compared. */
-class ListedVersion {
-  readonly #text: string;
-  #parsed: ParsedVersion | "" | undefined = "";
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  equals(version: ParsedVersion, type: string): boolean {
-    if (this.#parsed === "") this.#parsed = parsePackageVersion(type, this.#text);
-    return this.#parsed !== undefined && compareParsedVersions(this.#parsed, version) === 0;
-  }
-}
-
-function byDigits(texts: Iterable<string>): ReadonlyMap<string, ListedVersion[]> {
-  const versions = new Map<string, ListedVersion[]>();
-  for (const text of texts) {
-    const digits = digitsOf(text);
-    const similar = versions.get(digits);
-    if (similar === undefined) versions.set(digits, [new ListedVersion(text)]);
-    else similar.push(new ListedVersion(text));
-  }
-  return versions;
-}
+const [one, nine, plus, hyphen] = [0x31, 0x39, 0x2b, 0x2d];
 
 /**
- * The digits of a version but zeros and build metadata. Versions that any order regards as equal have the same, so that
- * few of a list are read and compared.
+ * A number made of the digits of a version but zeros and build metadata, which all orders pass over where they regard
+ * versions as equal. Arch Linux does not compare a release with none.
  */
-function digitsOf(version: string): string {
-  return version.replace(/\+.*|[^1-9]+/gs, "");
+function digitsHash(version: string, type: string): number {
+  let hash = 0;
+  let withoutRelease: number | undefined;
+  for (let i = 0; i < version.length; i++) {
+    const code = version.charCodeAt(i);
+    if (code >= one && code <= nine) hash = (Math.imul(hash, 31) + code) | 0;
+    else if (code === plus) break;
+    else if (code === hyphen && type === "alpm") withoutRelease = hash;
+  }
+  return withoutRelease ?? hash;
 }

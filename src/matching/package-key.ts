@@ -2,7 +2,7 @@
  * The keys of packages: what says that two names mean the same package. A key is the package URL without version,
  * qualifiers and subpath, in the letters that its ecosystem compares: `pkg:apk/wolfi/openssl`, `pkg:npm/%40scope/name`.
  */
-import { normalName, packageUrlText, parsePackageUrl } from "../package-url.ts";
+import { normalName, normalNamespace, packageUrlText, parsePackageUrl } from "../package-url.ts";
 import { canonicalDistribution } from "./distributions.ts";
 
 /** The parts of a package URL that name a package. */
@@ -31,7 +31,9 @@ export function isDistributionType(type: string): boolean {
 export function packageKey({ type, namespace, name }: PackageIdentity): string {
   return packageUrlText({
     type,
-    namespace: isDistributionType(type) ? canonicalDistribution(namespace) : caseless(type, namespace),
+    namespace: isDistributionType(type)
+      ? canonicalDistribution(namespace)
+      : caseless(type, normalNamespace(type, namespace)),
     name: keyName(type, name),
     version: "",
     qualifiers: noQualifiers,

@@ -5,8 +5,8 @@
  * 1. The analysis of a group: the nearest group first. One that has expired does not decide.
  * 2. VEX for the digest of the image, or for the version of the product and the subcomponent.
  * 3. Other VEX, for the product.
- * 4. A feed that is complete for the package. One that lists only fixes, if it says FIXED or NOT_AFFECTED: it closes what
- *    general sources open.
+ * 4. A feed that is complete for the package. One that lists only fixes, if it says FIXED or NOT_AFFECTED: it closes
+ *    what general sources open.
  * 5. An advisory of the ecosystem, such as OSV: a feed that is complete for nothing here.
  * 6. A feed that lists only fixes, if it says that the version is below the fix.
  * 7. The report of a scanner.
@@ -109,7 +109,7 @@ function timeOf({ timeMs = Number.MIN_SAFE_INTEGER }: Assertion): number {
 }
 
 /** Distinguishes assertions that nothing else does, so that their order is always the same. */
-function textOf({ source, state, fixState = "", fixedVersion = "" }: Assertion): string {
+function textOf({ source, state, fixState = "UNKNOWN", fixedVersion = "" }: Assertion): string {
   return JSON.stringify([source, state, fixState, fixedVersion]);
 }
 

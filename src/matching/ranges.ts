@@ -17,11 +17,11 @@ const semverType = "npm";
 interface Step {
   readonly kind: "introduced" | "fixed" | "last_affected";
   readonly text: string;
-  /** Undefined if it is before all versions. */
+  /** Undefined if it is before all versions, or not a version. */
   readonly version: ParsedVersion | undefined;
 }
 
-/** A version in a range. */
+/** A version that has a fix. */
 export interface FixedVersion {
   readonly text: string;
   readonly version: ParsedVersion;
@@ -31,39 +31,31 @@ export interface FixedVersion {
 export class CompiledRange {
   /** In the order of their versions. */
   readonly #steps: readonly Step[];
-  /** Empty if there is none: all versions are before it. */
-  readonly #limits: readonly ParsedVersion[];
+  /** Undefined if there is none: all versions are before it. */
+  readonly #limits: readonly ParsedVersion[] | undefined;
   /** Why versions cannot be compared with those of the range; undefined if they can. */
   readonly #failure: UnmatchedReason | undefined;
   /** The type by which versions compare. */
   readonly #type: string;
+  /** Those that are not affected, in their order, found when they are first needed. */
+  #fixes: readonly FixedVersion[] | undefined;
 
   constructor({ kind, events }: AffectedRange, type: string) {
     this.#type = !hasVersionOrder(type) && kind === "SEMVER" ? semverType : type;
-    const steps = kind === "GIT" ? [] : events.flatMap((event) => this.#stepOf(event));
-    const limits = events.flatMap((event) => ("limit" in event ? [event.limit] : []));
-    this.#limits = limits.includes("*") ? [] : limits.flatMap((limit) => parsePackageVersion(this.#type, limit) ?? []);
-    const isRead = steps.every(isReadable) && (limits.includes("*") || this.#limits.length === limits.length);
-    this.#failure = isRead
-      ? undefined
-      : hasVersionOrder(this.#type)
-        ? "is compared with a version that is not one of its type"
-        : "has a type whose versions have no order";
-    this.#steps = isRead ? steps.sort(compareSteps) : steps;
-  }
-
-  #stepOf(event: RangeEvent): Step[] {
-    if ("introduced" in event) {
-      const { introduced: text } = event;
-      return [{ kind: "introduced", text, version: text === "0" ? undefined : parsePackageVersion(this.#type, text) }];
+    const steps: Step[] = [];
+    const limits: string[] = [];
+    for (const event of kind === "GIT" ? [] : events) {
+      if ("limit" in event) limits.push(event.limit);
+      else steps.push(stepOf(event, this.#type));
     }
-    if ("limit" in event) return [];
-    const [kind, text] =
-      "fixed" in event ? (["fixed", event.fixed] as const) : (["last_affected", event.last_affected] as const);
-    return [{ kind, text, version: parsePackageVersion(this.#type, text) }];
+    const isLimited = limits.length > 0 && !limits.includes("*");
+    this.#limits = isLimited ? limits.flatMap((limit) => parsePackageVersion(this.#type, limit) ?? []) : undefined;
+    const isRead = steps.every(isReadable) && (!isLimited || limits.length === this.#limits!.length);
+    this.#failure = isRead ? undefined : this.#reason("is compared with a version that is not one of its type");
+    this.#steps = isRead && steps.length > 1 ? steps.sort(compareSteps) : steps;
   }
 
-  /** Reads a version to compare with the range; undefined if it is not one. @param parsed of the type of the package. */
+  /** Reads a version to compare with the range; undefined if it is not one. @param parsed of the package's type. */
   read(text: string, type: string, parsed: ParsedVersion | undefined): ParsedVersion | undefined {
     return this.#type === type ? parsed : parsePackageVersion(this.#type, text);
   }
@@ -72,7 +64,7 @@ export class CompiledRange {
   contains(version: ParsedVersion | undefined): boolean | UnmatchedReason {
     if (this.#steps.length === 0) return false;
     if (this.#failure !== undefined) return this.#failure;
-    if (version === undefined) return this.#containsAll() || this.#withoutVersion();
+    if (version === undefined) return this.#containsAll() || this.#reason("has a version that is not one of its type");
     let isAffected = false;
     for (const { kind, version: at } of this.#steps) {
       const order = at === undefined ? 1 : compareParsedVersions(version, at);
@@ -81,31 +73,40 @@ export class CompiledRange {
     return isAffected && this.#isBeforeLimits(version);
   }
 
-  /** The fixes above a version. */
-  fixesAbove(version: ParsedVersion): FixedVersion[] {
-    if (this.#failure !== undefined) return [];
-    return this.#steps.flatMap(({ kind, text, version: at }) =>
-      kind === "fixed" && at !== undefined && compareParsedVersions(at, version) > 0 ? [{ text, version: at }] : [],
-    );
+  /** The lowest fix above a version. @param facts that hold with the range: what they affect is no fix. */
+  lowestFix(version: ParsedVersion, facts: { isAffected(fix: FixedVersion): boolean }): FixedVersion | undefined {
+    this.#fixes ??=
+      this.#failure === undefined ? this.#steps.filter(isFix).filter((fix) => !facts.isAffected(fix)) : [];
+    return this.#fixes.find((fix) => compareParsedVersions(fix.version, version) > 0);
   }
 
   /** Whether every text is in the range, so that nothing is compared. */
   #containsAll(): boolean {
-    return (
-      this.#limits.length === 0 &&
-      this.#steps.every(({ kind, version }) => kind === "introduced" && version === undefined)
-    );
+    return this.#limits === undefined && this.#steps.every(({ kind, version }) => kind === "introduced" && !version);
   }
 
-  #withoutVersion(): UnmatchedReason {
-    return hasVersionOrder(this.#type)
-      ? "has a version that is not one of its type"
-      : "has a type whose versions have no order";
+  /** @param reason if the type has an order. */
+  #reason(reason: UnmatchedReason): UnmatchedReason {
+    return hasVersionOrder(this.#type) ? reason : "has a type whose versions have no order";
   }
 
   #isBeforeLimits(version: ParsedVersion): boolean {
-    return this.#limits.length === 0 || this.#limits.some((limit) => compareParsedVersions(version, limit) < 0);
+    return this.#limits?.some((limit) => compareParsedVersions(version, limit) < 0) ?? true;
   }
+}
+
+function stepOf(event: Exclude<RangeEvent, { readonly limit: string }>, type: string): Step {
+  if ("introduced" in event) {
+    const text = event.introduced;
+    return { kind: "introduced", text, version: text === "0" ? undefined : parsePackageVersion(type, text) };
+  }
+  if ("fixed" in event) return { kind: "fixed", text: event.fixed, version: parsePackageVersion(type, event.fixed) };
+  const text = event.last_affected;
+  return { kind: "last_affected", text, version: parsePackageVersion(type, text) };
+}
+
+function isFix(step: Step): step is Step & FixedVersion {
+  return step.kind === "fixed";
 }
 
 function isReadable({ kind, text, version }: Step): boolean {

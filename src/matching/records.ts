@@ -12,8 +12,8 @@ export interface RatingFact {
 }
 
 /**
- * How a fact counts beside others: `vex-exact` names a version or a subcomponent, `vex` a product, `advisory` comes from
- * a distribution or another publisher of packages, `ecosystem` from a database about packages of others.
+ * How a fact counts beside others: `vex-exact` names a version or a subcomponent, `vex` a product, `advisory` comes
+ * from a distribution or another publisher of packages, `ecosystem` from a database about packages of others.
  */
 export type FactKind = "vex-exact" | "vex" | "advisory" | "ecosystem";
 

@@ -11,11 +11,20 @@
 import { isOfRelease } from "./distributions.ts";
 import type { AffectedFact } from "./facts.ts";
 
+/** A stream of updates of Ubuntu, as releases of facts end in it; "" for ordinary updates. */
+export type UpdateStream = "" | "+pro" | "+fips";
+
 /** What the facts are chosen for. */
 interface OfRelease {
   /** Canonical; "" if unknown. */
   readonly distro: string;
-  readonly version: string;
+  readonly stream: UpdateStream;
+}
+
+/** The stream that a version comes from. @param type of the package URL. */
+export function streamOf(type: string, version: string): UpdateStream {
+  if (type !== "deb") return "";
+  return /fips/i.test(version) ? "+fips" : /esm\d/.test(version) ? "+pro" : "";
 }
 
 /** The facts about a component, in a group for each release that it may be of; no groups if none is about it. */
@@ -32,7 +41,7 @@ export function factsForRelease(facts: readonly AffectedFact[], of: OfRelease): 
   const holding = [...byRelease.keys()].filter((release) => isOfRelease(release, of.distro));
   const narrowest = holding.reduce((a, b) => (b.length > a.length ? b : a), "");
   for (const release of holding) if (release !== narrowest) byRelease.delete(release);
-  return [...byRelease.values()].map((group) => ofStream(group, of.version)).filter((group) => group.length > 0);
+  return [...byRelease.values()].map((group) => ofStream(group, of.stream)).filter((group) => group.length > 0);
 }
 
 /** Whether a release is one of those that another text may mean. */
@@ -45,10 +54,9 @@ function withoutStream(distro: string): string {
   return plus < 0 ? distro : distro.slice(0, plus);
 }
 
-/** The facts about the stream of a version. */
-function ofStream(facts: readonly AffectedFact[], version: string): readonly AffectedFact[] {
-  const streams = /fips/i.test(version) ? ["+fips", "", "+pro"] : /esm\d/.test(version) ? ["+pro", ""] : ["", "+pro"];
-  for (const stream of streams) {
+/** The facts about a stream, or about those that count if there are none. */
+function ofStream(facts: readonly AffectedFact[], own: UpdateStream): readonly AffectedFact[] {
+  for (const stream of new Set([own, "", "+pro"])) {
     const group = facts.filter(({ distro }) => distro.slice(withoutStream(distro).length) === stream);
     if (group.length > 0) return group;
   }

@@ -26,7 +26,7 @@ export {
   type PortRequest,
   type PortResponse,
 } from "./message.ts";
-export { type Coding, chooseCoding, chooseMediaType, isUtf8, parseCoding } from "./negotiation.ts";
+export { type Coding, chooseCoding, chooseMediaType, contentCodings, isUtf8, parseCoding } from "./negotiation.ts";
 export { isRead, readBefore } from "./parsed-body.ts";
 export { httpStatuses, httpStatusOf, invalidArgument, Refusal } from "./refusal.ts";
 export { isOfSameOrigin } from "./same-origin.ts";

@@ -10,11 +10,16 @@ import { limitCalls } from "./limit-calls.ts";
 import { createRates, limitRates, type RateClass, type RateLimits } from "./limit-rates.ts";
 import { type CallCounter, logCalls } from "./observers/log-calls.ts";
 import { traceCalls } from "./observers/trace-calls.ts";
+import { type ReceiveOptions, receive } from "./receive.ts";
 import { type TransactOptions, transact } from "./transact.ts";
 import { validate } from "./validate.ts";
 
 /** What {@link createPipeline} needs. */
-export interface PipelineOptions extends HideBugsOptions, TransactOptions, Pick<EndpointCallsOptions, "writeError"> {
+export interface PipelineOptions
+  extends HideBugsOptions,
+    TransactOptions,
+    Pick<ReceiveOptions, "receiverOf">,
+    Pick<EndpointCallsOptions, "writeError"> {
   /** Counts calls; absent: nothing does. */
   readonly callCounter?: CallCounter | undefined;
   readonly authenticator: Authenticator;
@@ -76,6 +81,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       noteTime("authorizedMs"),
       validate,
       noteTime("validatedMs"),
+      receive(options),
       transact(options),
     ],
     endpointCalls: new EndpointCalls({

@@ -7,10 +7,16 @@ import {
   type ContainerRegistry,
   FeedRefusal,
   ForeignRecord,
-  type ListedPackage,
   type readSbom,
   type SbomDocument,
 } from "../feeds/index.ts";
+import {
+  DocumentNotes,
+  type ImageSbom,
+  joinedLists,
+  packDocument,
+  type SbomDocumentToSave,
+} from "../services/index.ts";
 import type { SbomErrors, SbomReport } from "./sbom-report.ts";
 
 /** How documents are read. */
@@ -30,12 +36,14 @@ interface ArtifactPlace {
   readonly name: string;
   /** Packages that the image may still have. */
   readonly room: number;
+  /** Bytes of compressed documents that may still be kept of the image. */
+  readonly documentRoom: number;
 }
 
 /** What an artifact has. */
 export interface SbomArtifact {
   /** undefined if it has no bill of materials. */
-  readonly packages: readonly ListedPackage[] | undefined;
+  readonly sbom: ImageSbom | undefined;
   /** Whether nothing of it was refused. */
   readonly isComplete: boolean;
 }
@@ -53,30 +61,44 @@ export async function readSbomArtifact(
   report: SbomReport,
   errors: SbomErrors,
 ): Promise<SbomArtifact | undefined> {
-  const { repository, name, room } = place;
+  const { repository, digest, name, room } = place;
+  let { documentRoom } = place;
   const found = await documentsIn(place, reading, report, errors);
   if (found === undefined) return undefined;
   let { isComplete } = found;
-  let packages: readonly ListedPackage[] | undefined;
+  const lists: ImageSbom[] = [];
+  const documents: SbomDocumentToSave[] = [];
+  let count = 0;
   for (const document of found.documents) {
+    const notes = new DocumentNotes();
     const refuse = (path: string, reason: string) => {
       report.refuse(name, `${document.digest}: ${path}: ${reason}`);
+      notes.refuse(path, reason);
       isComplete = false;
+    };
+    const unread = (member: string) => {
+      report.unread(member, name);
+      notes.unread(member);
     };
     try {
       const bytes = await errors.answerOf(reading.registry.document(repository, document, reading.maxBytes));
-      const sbom = await reading.read(bytes, { refuse, unread: (member) => report.unread(member, name) });
-      const all = [...(packages ?? []), ...sbom.packages];
-      if (all.length > room) throw new FeedRefusal("the image has too many packages");
+      const sbom = await reading.read(bytes, { refuse, unread });
+      if (count + sbom.packages.length > room) throw new FeedRefusal("the image has too many packages");
+      count += sbom.packages.length;
       report.unversioned(sbom.unversioned);
-      packages = all;
+      const { packages, unmatched, dependencies } = sbom;
+      lists.push({ packages, unmatched, dependencies });
+      const packed = await packDocument(bytes, sbom, notes, { mediaType: document.mediaType, source: digest });
+      documentRoom -= packed.file.length;
+      if (documentRoom >= 0) documents.push(packed);
+      else report.unread("the document itself: those of the image are too large together", name);
     } catch (error) {
       if (error instanceof ForeignRecord && !document.isDeclared) continue; // such as provenance
       errors.refuse(name, error, `${document.digest}: `);
       isComplete = false;
     }
   }
-  return { packages, isComplete };
+  return { sbom: lists.length === 0 ? undefined : { ...joinedLists(lists), documents }, isComplete };
 }
 
 /** The documents of an artifact, and of the artifacts in an index. */

@@ -15,8 +15,14 @@
  * Signatures are not verified.
  */
 
-import type { ListedPackage } from "../feeds/index.ts";
-import { type Image, type ReadSbom, readImages, registryContents, saveImageSboms } from "../services/index.ts";
+import {
+  type Image,
+  type ImageSbom,
+  type ReadSbom,
+  readImages,
+  registryContents,
+  saveImageSboms,
+} from "../services/index.ts";
 import type { Database } from "../store/index.ts";
 import { readSbomArtifact, type SbomArtifact, type SbomReading } from "./sbom-artifact.ts";
 import { SbomErrors, type SbomReport } from "./sbom-report.ts";
@@ -56,6 +62,8 @@ const concurrency = 8;
 const maxArtifacts = 100;
 /** Packages of one image. */
 const maxPackages = 100_000;
+/** Bytes of the documents of one image, compressed. */
+const maxDocumentBytes = 64 * 1024 * 1024;
 
 /** The image that a tag of the referrers tag schema, or of cosign, is about. */
 export function subjectOfTag(name: string): string | undefined {
@@ -167,20 +175,23 @@ class RepoSboms {
     const name = this.#nameOf(image);
     const stored = new Map((image.sboms ?? []).map((sbom) => [sbom.digest, sbom]));
     const sboms = new Map<string, ReadSbom>();
-    const fresh = new Map<string, readonly ListedPackage[]>();
+    const fresh = new Map<string, ImageSbom>();
     let isComplete = isListed;
     let room = maxPackages;
+    let documentRoom = maxDocumentBytes;
     for (const digest of artifacts) {
       const known = stored.get(digest);
       const isIndexed = attestations.includes(digest) || known?.isIndexed === true;
       if (known !== undefined) sboms.set(digest, { ...known, isIndexed });
       if (known !== undefined && known.packages !== "some") continue;
       try {
-        const artifact = await readSbomArtifact({ repository, digest, name, room }, this.#options, report, errors);
+        const place = { repository, digest, name, room, documentRoom };
+        const artifact = await readSbomArtifact(place, this.#options, report, errors);
         const sbom = artifact && readSbomOf(digest, isIndexed, artifact);
         if (sbom !== undefined) sboms.set(digest, sbom);
-        if (artifact?.packages !== undefined) fresh.set(digest, artifact.packages);
-        room -= artifact?.packages?.length ?? 0;
+        if (artifact?.sbom !== undefined) fresh.set(digest, artifact.sbom);
+        room -= artifact?.sbom?.packages.length ?? 0;
+        for (const { file } of artifact?.sbom?.documents ?? []) documentRoom -= file.length;
         isComplete &&= artifact?.isComplete !== false;
       } catch (error) {
         errors.refuse(name, error, `${digest}: `);
@@ -200,7 +211,7 @@ class RepoSboms {
   async #save(
     image: Image,
     read: ReadonlyMap<string, ReadSbom>,
-    fresh: ReadonlyMap<string, readonly ListedPackage[]>,
+    fresh: ReadonlyMap<string, ImageSbom>,
   ): Promise<boolean> {
     const { database, repoUid, now } = this.#options;
     const sboms = [...read.values()].sort((a, b) => (a.digest < b.digest ? -1 : 1));
@@ -221,7 +232,7 @@ function hasPackages(sboms: ReadonlyMap<string, ReadSbom>): boolean {
 }
 
 /** What to remember of an artifact; undefined if it is to be read again and has nothing to store. */
-function readSbomOf(digest: string, isIndexed: boolean, { packages, isComplete }: SbomArtifact): ReadSbom | undefined {
-  if (packages === undefined) return isComplete ? { digest, isIndexed, packages: "none" } : undefined;
+function readSbomOf(digest: string, isIndexed: boolean, { sbom, isComplete }: SbomArtifact): ReadSbom | undefined {
+  if (sbom === undefined) return isComplete ? { digest, isIndexed, packages: "none" } : undefined;
   return { digest, isIndexed, packages: isComplete ? "all" : "some" };
 }

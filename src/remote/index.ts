@@ -1,6 +1,7 @@
 /**
  * remote: the commands that call a server. They are made from the descriptors of the contract, and know no resource by
- * its name, but for `whoami` and the commands about findings.
+ * its name, but for `whoami`, the commands about findings, and those for documents about images, which are sent in
+ * pieces.
  */
 import type { Command } from "commander";
 import type { Candidate, ValuePlace } from "./completion/place.ts";
@@ -38,6 +39,7 @@ export const remoteCommands: readonly CommandEntry[] = [
     "print what an apply of documents would change",
     async () => ({ makeCommand: (await import("./apply/command.ts")).makeDiffCommand }),
   ],
+  ["upload", "send a bill of materials, a scan or a VEX document", () => import("./images/upload.ts")],
   ["compare", "print what differs between two images", () => import("./findings/compare.ts")],
   ["contract", "check that a server speaks the contract", () => import("./contract-check/command.ts")],
   ["record", "record the answers of a server, as a proxy before it", () => import("./recording/record.ts")],
@@ -74,6 +76,11 @@ export async function chosenServer(command: Command): Promise<string | undefined
 /** `platform export documents`. */
 export async function exportDocumentsCommand(): Promise<Command> {
   return (await import("./resources/export.ts")).makeCommand();
+}
+
+/** `platform export sbom`. */
+export async function exportSbomCommand(): Promise<Command> {
+  return (await import("./images/export-sbom.ts")).makeCommand();
 }
 
 /** `platform replay`. */

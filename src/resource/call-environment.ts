@@ -3,6 +3,7 @@
  * values.
  */
 
+import type { Message } from "@bufbuild/protobuf";
 import { type ContextKey, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Quotas } from "../quotas.ts";
 import type { Secrets } from "../sealing.ts";
@@ -63,4 +64,38 @@ export function transactionOf(context: Pick<HandlerContext, "values">): WriteSes
   const { session } = environmentOf(context);
   if (!("insert" in session)) throw new Error("a method marked NO_SIDE_EFFECTS must not write");
   return session;
+}
+
+/**
+ * A request that came in pieces and was received, before the transaction of its call begins: a client may be slow, and
+ * nobody waits for it.
+ */
+export interface Received {
+  /** The message that stands for all pieces from now on: in records, and as the request of the handler. */
+  readonly message: Message;
+  /** What was made of the pieces; the handler finds it by {@link receivedOf}. */
+  readonly value: unknown;
+}
+
+/**
+ * Receives a request. It may read the database by `databaseOf(context)`, outside of a transaction.
+ * @param first the first piece: the caller is authorized for what it names.
+ * @param pieces those after it.
+ */
+export type Receiver = (first: Message, pieces: AsyncIterable<Message>, context: HandlerContext) => Promise<Received>;
+
+type Kept = { readonly value: unknown } | undefined;
+
+const receivedKey: ContextKey<Kept> = createContextKey<Kept>(undefined);
+
+/** Gives a call what was received. */
+export function provideReceived(values: HandlerContext["values"], value: unknown): void {
+  values.set(receivedKey, { value });
+}
+
+/** What the receiver of a call has made of its pieces. */
+export function receivedOf<T>(context: Pick<HandlerContext, "values">): T {
+  const received = context.values.get(receivedKey);
+  if (received === undefined) throw new Error("this method has no receiver");
+  return received.value as T;
 }

@@ -1,7 +1,8 @@
 /** Implements services by standard and custom handlers. */
-import type { DescService } from "@bufbuild/protobuf";
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { DescMethodClientStreaming, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { standardMethodOf } from "../annotations.ts";
+import type { Receiver } from "./call-environment.ts";
 import type { Resource } from "./declaration.ts";
 import { linkDependents } from "./delete.ts";
 import { type Handlers, standardMethods } from "./standard-methods.ts";
@@ -11,7 +12,16 @@ export interface MountedService {
   readonly service: DescService;
   readonly methods: Handlers;
   readonly resources: readonly Resource[];
+  /** The receivers of methods whose requests come in pieces, by the local names of these. */
+  readonly receivers?: Readonly<Record<string, Receiver>>;
 }
+
+/** Handlers by local name. That of a method whose requests come in pieces has the message that its receiver made. */
+type CustomHandlers<S extends DescService> = {
+  [N in keyof S["method"]]?: S["method"][N] extends DescMethodClientStreaming<infer I, infer O>
+    ? (request: MessageShape<I>, context: HandlerContext) => Promise<MessageInitShape<O>>
+    : ServiceImpl<S>[N];
+};
 
 /**
  * Implements a service by the standard methods of its resources and by custom handlers, which win over standard ones.
@@ -20,7 +30,8 @@ export interface MountedService {
 export function implement<S extends DescService>(
   service: S,
   resources: readonly Resource[],
-  custom: Partial<ServiceImpl<S>> = {},
+  custom: CustomHandlers<S> = {},
+  receivers: Readonly<Record<string, Receiver>> = {},
 ): MountedService {
   for (const resource of resources) {
     requireParent(service, resource);
@@ -31,7 +42,12 @@ export function implement<S extends DescService>(
   const missing = service.methods.filter((method) => methods[method.localName] === undefined);
   if (missing.length > 0)
     throw new Error(`${service.typeName} lacks ${missing.map((method) => method.name).join(", ")}`);
-  return { service, methods, resources };
+  const unreceived = service.methods.filter(
+    ({ methodKind, localName }) => (methodKind === "client_streaming") !== (receivers[localName] !== undefined),
+  );
+  if (unreceived.length > 0)
+    throw new Error(`${service.typeName} has no receiver for ${unreceived.map((method) => method.name).join(", ")}`);
+  return { service, methods, resources, receivers };
 }
 
 /**

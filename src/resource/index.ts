@@ -25,6 +25,10 @@ export {
   databaseOf,
   environmentOf,
   provideEnvironment,
+  provideReceived,
+  type Received,
+  type Receiver,
+  receivedOf,
   type ServerEnvironment,
   transactionOf,
 } from "./call-environment.ts";
@@ -59,6 +63,7 @@ export {
   defaultFeed,
   type FeedResource,
   type FeedWrite,
+  feedOrderSetting,
   feedRows,
   mergeAgain,
   mergeEntries,

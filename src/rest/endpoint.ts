@@ -19,6 +19,7 @@ import {
   isBuffered,
   onGone,
   type PortResponse,
+  Refusal,
   readDeadline,
   send,
 } from "../message/index.ts";
@@ -68,8 +69,15 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
   const { transport, registry } = options;
   const reader = createRequestReader(binding, options);
   const choose = createRepresentations(binding, options);
-  const { maxBodyBytes: limit = defaultMaxBodyBytes, stallMs = defaultStallMs } = options.limits ?? {};
-  const reading = { method, reader, maxBodyBytes: typeof limit === "number" ? limit : limit(method), options };
+  const {
+    maxBodyBytes = defaultMaxBodyBytes,
+    maxStreamBytes = Number.POSITIVE_INFINITY,
+    stallMs = defaultStallMs,
+  } = options.limits ?? {};
+  const limitOf = (limit: number | ((method: Binding["method"]) => number)) =>
+    typeof limit === "number" ? limit : limit(method);
+  const limits = { maxBodyBytes: limitOf(maxBodyBytes), maxStreamBytes: limitOf(maxStreamBytes) };
+  const reading = { method, reader, ...limits, options };
   const isEmpty =
     options.emptyAnswer === "nothing" &&
     binding.responseBody === undefined &&
@@ -157,7 +165,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
         yield* messages;
       } catch (error) {
         failure = error;
-        throw error;
+        throw error instanceof Refusal ? error.error : error;
       }
     }
     try {

@@ -31,6 +31,11 @@ export interface RestOptions extends BindingOptions {
   readonly limits?: {
     /** Bytes of a request body, before and after decompression, of all methods or of each; default 1 MiB. */
     readonly maxBodyBytes?: number | ((method: RestMethod) => number) | undefined;
+    /**
+     * Bytes of all pieces of a client stream of google.api.HttpBody, before and after decompression, of all methods or
+     * of each; default none.
+     */
+    readonly maxStreamBytes?: number | ((method: RestMethod) => number) | undefined;
     /** Length of the request target in bytes; default 8 KiB. */
     readonly maxUrlBytes?: number | undefined;
     /** How long a client may take for a piece of a streamed response; default 60 s. Then the response is broken off. */

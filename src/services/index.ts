@@ -10,10 +10,12 @@ import type { Database } from "../store/index.ts";
 import { documentsOfFeeds } from "./advisory/documents.ts";
 import { securityAdvisoryService } from "./advisory/security-advisory.ts";
 import { auditService } from "./audit/audit-records.ts";
+import { documentsService } from "./documents/documents-service.ts";
 import { deliveriesService } from "./events/deliveries.ts";
 import { subscriptions, subscriptionsService } from "./events/subscriptions.ts";
 import { findingsService } from "./findings/findings.ts";
 import { findingImagesService } from "./findings/images.ts";
+import { KnownComponents } from "./findings/known-components.ts";
 import { accessService } from "./iam/access/access.ts";
 import { accountAssociationsService, removeServiceBindings } from "./iam/account-associations.ts";
 import { keepingAnOwner } from "./iam/auth/last-owner.ts";
@@ -32,7 +34,8 @@ import { pingService } from "./ping/ping.ts";
 import { refreshDerived } from "./refresh-derived.ts";
 import { refreshImages } from "./registry/image-components.ts";
 import { imagesService } from "./registry/images.ts";
-import { repos, reposService } from "./registry/repos.ts";
+import { repos } from "./registry/repos.ts";
+import { reposService } from "./registry/repos-service.ts";
 import { tagsService } from "./registry/tags.ts";
 import { searchService } from "./search/names.ts";
 import { tenantTablesOf } from "./tenant-tables.ts";
@@ -45,6 +48,8 @@ export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
 export { type BoundOptions, boundsOfTables, type Expiring, type TableBound } from "./bounds/tables.ts";
 export { readIssuers, readSinks } from "./diagnosis.ts";
+export { maxUploadBytes } from "./documents/uploads.ts";
+export { type GroupVex, vexOfGroups } from "./documents/vex-documents.ts";
 export { subscriptionSource } from "./events/subscription-source.ts";
 export { explainAccess } from "./iam/access/explain.ts";
 export type { Reader } from "./iam/access/found-grants.ts";
@@ -95,12 +100,23 @@ export {
 export { artifactUid } from "./libraries/artifact-id.ts";
 export { pruneArtifacts } from "./libraries/prune-artifacts.ts";
 export { type ArtifactToSave, saveArtifact } from "./libraries/save-artifact.ts";
-export { FactWriter, FactWriters, pruneRecords } from "./matches/fact-writer.ts";
+export { blockOf } from "./matches/exploit-scores.ts";
+export {
+  pruneExploitScores,
+  pruneKnown,
+  type ScoreBlock,
+  saveExploitScores,
+  saveKnown,
+} from "./matches/exploits.ts";
+export { FactWriter, FactWriters, pruneRecords, sourceUid } from "./matches/fact-writer.ts";
 export { type FeedClaim, type ImportedFeed, readFeeds, saveFeed } from "./matches/feed-claims.ts";
 export { derivedChanges } from "./refresh-derived.ts";
+export { DocumentNotes } from "./registry/document-notes.ts";
 export { saveImage } from "./registry/image-components.ts";
 export {
   type ImagePackage,
+  type ImageSbom,
+  joinedLists,
   readImagePackages,
   removeImage,
   saveImagePackages,
@@ -109,6 +125,7 @@ export {
 export { type Image, type ReadSbom, readImages } from "./registry/images.ts";
 export { type Product, saveProduct } from "./registry/products.ts";
 export { registryContents, type StoredTag } from "./registry/registry-contents.ts";
+export { packDocument, type SbomDocumentToSave } from "./registry/sbom-documents.ts";
 export { packReport, saveReport } from "./registry/vuln-reports.ts";
 export { type SealedKind, sealedKinds } from "./sealed.ts";
 export { prepareAdvisories, pruneAdvisories, saveAdvisories } from "./vulnerabilities/save-advisories.ts";
@@ -150,12 +167,14 @@ function createServicesOfV2({
   termsDocuments,
   allowLoopbackSinks,
 }: ServicesOptions): readonly MountedService[] {
+  const components = new KnownComponents();
   const services = [
     pingService,
     groupsService({ openRootGroups, roleBindings }),
     reposService,
     tagsService,
     imagesService(repos),
+    documentsService(),
     identitiesService(roleBindings, removeServiceBindings),
     rolesService([
       { isUsed: namedIn(roleBindings, "role_uid"), description: "is bound" },
@@ -176,8 +195,8 @@ function createServicesOfV2({
     advisoriesService,
     artifactsService,
     securityAdvisoryService,
-    findingsService,
-    findingImagesService(repos),
+    findingsService(components),
+    findingImagesService(repos, components),
     vulnerabilitiesService,
   ];
   return mount([...services, searchService(services)]);

@@ -1,11 +1,13 @@
 /** The tables of tenants: each of their rows belongs to one organisation. Citus distributes them. */
 import type { Resource } from "../resource/index.ts";
+import { vexFiles, vexStatements } from "./documents/vex-documents.ts";
 import { groupsTable, membersTable, usersTable } from "./iam/provisioning/directory.ts";
 import { provisioningTable } from "./iam/provisioning/settings.ts";
 import { signIns } from "./iam/provisioning/sign-ins.ts";
 import { imageComponents } from "./matches/tables.ts";
 import { images } from "./registry/images.ts";
 import { imagePackages } from "./registry/package-lists.ts";
+import { sbomFiles } from "./registry/sbom-documents.ts";
 import { tagMoves } from "./registry/tag-moves.ts";
 import { reportTables } from "./registry/vuln-reports.ts";
 
@@ -22,6 +24,9 @@ export function tenantTablesOf(resources: Iterable<Resource>): readonly string[]
     imagePackages,
     imageComponents,
     tagMoves,
+    sbomFiles,
+    vexStatements,
+    vexFiles,
   ];
   return [...new Set([...below, ...others, ...reportTables].map(({ name }) => name))];
 }

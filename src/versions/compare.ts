@@ -49,6 +49,7 @@ const orderings: Readonly<Record<string, Ordering<unknown>>> = {
 export interface ParsedVersion {
   readonly type: string;
   readonly parsed: unknown;
+  readonly ordering: Ordering<unknown>;
 }
 
 /** Whether versions of a type of package URL have an order. */
@@ -59,15 +60,16 @@ export function hasVersionOrder(type: string): boolean {
 /** Reads a version of a type of package URL; undefined if the type has no order, or the text is not a version of it. */
 export function parsePackageVersion(type: string, version: string): ParsedVersion | undefined {
   if (!hasVersionOrder(type) || version.length > maxVersionLength) return undefined;
-  const parsed = orderings[type]!.parse(version);
-  return parsed === undefined ? undefined : { type, parsed };
+  const ordering = orderings[type]!;
+  const parsed = ordering.parse(version);
+  return parsed === undefined ? undefined : { type, parsed, ordering };
 }
 
 /**
  * Negative if `a` is before `b`, 0 if they are equal, positive if it is after. @param b of the same type as `a`.
  */
 export function compareParsedVersions(a: ParsedVersion, b: ParsedVersion): number {
-  return orderings[a.type]!.compare(a.parsed, b.parsed);
+  return a.ordering.compare(a.parsed, b.parsed);
 }
 
 /**

@@ -5,8 +5,12 @@ export const maxVersionLength = 255;
 
 /** Compares two runs of digits as numbers of any size. */
 export function compareDigits(x: string, y: string): number {
-  const [a, b] = [x.replace(/^0+/, ""), y.replace(/^0+/, "")];
+  const [a, b] = [withoutZeros(x), withoutZeros(y)];
   return a.length - b.length || compareTexts(a, b);
+}
+
+function withoutZeros(digits: string): string {
+  return digits.startsWith("0") ? digits.replace(/^0+/, "") : digits;
 }
 
 /** Compares texts by their characters. */

@@ -11,7 +11,8 @@ import { fieldsOf } from "./outcome.ts";
 import { onEveryServer } from "./platform.ts";
 
 /** What is not a filter: paging, parts of a text, and what a list is of. */
-const others = /^(page_token|order_by|query|images|artifact_id|scope|subscription|ListTermsAcceptances\.group)$/;
+const others =
+  /^(page_token|order_by|query|images|artifact_id|scope|subscription|ListTermsAcceptances\.group|ListTagHistory\.uid)$/;
 /** Filters by a uid, a method or a code: an empty one is malformed. */
 const malformed = /^(identity_provider_uid|identity|group|role|caller|method|result|type)$/;
 

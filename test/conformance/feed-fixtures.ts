@@ -130,7 +130,7 @@ export async function importPackages(
   ...packages: (Partial<ImagePackage> & { readonly name: string; readonly version: string })[]
 ): Promise<void> {
   const all = packages.map((each) => ({ type: "apk", architecture: "", origin: "", originVersion: "", ...each }));
-  await platform.write((session) => saveImagePackages(session, repoUid, digest, all, Date.now()));
+  await platform.write((session) => saveImagePackages(session, repoUid, digest, { packages: all }, Date.now()));
 }
 
 /** Stores a report of a vulnerability scanner about a digest. */

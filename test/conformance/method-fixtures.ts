@@ -13,6 +13,7 @@ import {
   importDocuments,
   importImages,
   importMetadata,
+  importOsv,
   importPackages,
   importVulnReport,
 } from "./feed-fixtures.ts";
@@ -397,6 +398,13 @@ const fixtures: Readonly<Record<string, MethodFixture>> = {
     },
   },
   ListVulnerabilityMetadata: { request: () => ({}) },
+  GetVulnerability: {
+    request: async (platform) => {
+      const { id } = await importOsv(platform, { id: freshName("GHSA"), modified: "2026-01-02T03:04:05Z" });
+      return { uid: id };
+    },
+  },
+  ListVulnerabilities: { request: () => ({}) },
   ListResolvedVulnsReports: {
     namesItems: true,
     request: async (platform, group) => ({
@@ -647,7 +655,7 @@ function ofOwnAdvisory(toRequest: (advisory: Json) => Json): MethodFixture {
 /** A batch of one that a Get is about. */
 function batchOf(name: string): MethodFixture {
   const { request, isOfOrganisations } = fixtures[name]!;
-  const isPublic = name === "GetDocument" || name === "GetVulnerabilityMetadata";
+  const isPublic = ["GetDocument", "GetVulnerability", "GetVulnerabilityMetadata"].includes(name);
   return {
     request: async (platform, group) => ({ uids: [(await request(platform, group)).uid] }),
     ...(!isPublic && { scope: ["uids", "0"] }),
@@ -670,6 +678,7 @@ const batches: Readonly<Record<string, MethodFixture>> = {
   BatchGetAdvisories: batchOf("GetAdvisory"),
   BatchGetDocuments: batchOf("GetDocument"),
   BatchGetVulnerabilityMetadata: batchOf("GetVulnerabilityMetadata"),
+  BatchGetVulnerabilities: batchOf("GetVulnerability"),
 };
 
 /** By method name. */

@@ -180,8 +180,8 @@ describe.skipIf(!("url" in postgres))("on PostgreSQL, at most", () => {
       },
     ],
     [
-      "17 statements for a delete",
-      { statements: 17, roundTrips: 12 },
+      "21 statements for a delete",
+      { statements: 21, roundTrips: 12 },
       async () => {
         const { uid } = await create();
         return () => call("DELETE", `/${uid}`);

@@ -22,8 +22,12 @@ describe("a method that says too little is refused, by name", () => {
     ["an empty rule", { iam: {} }, "has an empty authorization rule"],
     ["no REST address", { http: false, iam: scoped, fields: [uid] }, "has no google.api.http binding"],
     ["no domain", { packageName: "test", iam: scoped, fields: [uid] }, "its package names no domain"],
-    ["a client stream", { iam: scoped, fields: [uid], streams: { clientStreaming: true } }, "streams"],
-    ["a server stream", { iam: scoped, fields: [uid], streams: { serverStreaming: true } }, "streams"],
+    ["a server stream", { iam: scoped, fields: [uid], streams: { serverStreaming: true } }, "streams its answer"],
+    [
+      "streams in both directions",
+      { iam: scoped, fields: [uid], streams: { clientStreaming: true, serverStreaming: true } },
+      "streams its answer",
+    ],
     [
       "a scope and no capability",
       { iam: { rule: { case: "enabled", value: {} } }, fields: [uid] },

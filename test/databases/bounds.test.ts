@@ -9,6 +9,7 @@ import { readConfig } from "../../src/config/index.ts";
 import { newUid, userIdentityUid } from "../../src/new-uid.ts";
 import { defaultQuotas } from "../../src/quotas.ts";
 import { contentOf, newRow, type Resource, type RowChange } from "../../src/resource/index.ts";
+import { vexFiles } from "../../src/services/documents/vex-documents.ts";
 import { groupInvites } from "../../src/services/iam/group-invites.ts";
 import { identities } from "../../src/services/iam/identities.ts";
 import { identityProviders } from "../../src/services/iam/identity-providers.ts";
@@ -16,6 +17,7 @@ import { groupsTable, membersTable, usersTable } from "../../src/services/iam/pr
 import { provisioningTable } from "../../src/services/iam/provisioning/settings.ts";
 import { signIns, signInUid } from "../../src/services/iam/provisioning/sign-ins.ts";
 import { roleBindings } from "../../src/services/iam/role-bindings.ts";
+import { sbomFiles } from "../../src/services/registry/sbom-documents.ts";
 import type { Database, TableSpec } from "../../src/store/index.ts";
 import { countsBytes } from "../../src/store/logs/counters.ts";
 import { onEveryDatabase } from "./databases.ts";
@@ -91,7 +93,7 @@ onEveryDatabase("bounds", (database) => {
   test("name quotas that have a default, each once, and bytes that are counted", () => {
     const named = boundsOf().flatMap((bound) => ("quota" in bound ? [bound.quota] : []));
     expect(named.sort()).toEqual(Object.keys(defaultQuotas).sort());
-    const tables = [...resources.map(({ table }) => table), usersTable, groupsTable];
+    const tables = [...resources.map(({ table }) => table), usersTable, groupsTable, sbomFiles, vexFiles];
     for (const { name, byteQuota } of tables)
       expect([name, countsBytes(name)]).toEqual([name, byteQuota !== undefined]);
   });

@@ -72,6 +72,7 @@ async function open(methods: Record<string, Method> = {}, slowCallMs = 0) {
     }),
     grants: grantSource(database.read),
     onUse: () => {},
+    receiverOf: () => undefined,
     database,
     environment: {
       pageTokens: createPageTokens(installation.pageTokenKey),

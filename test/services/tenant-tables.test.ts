@@ -7,15 +7,22 @@ import { expectNoFaults } from "../faults.ts";
 /** The tables whose rows do not belong to one organisation each. */
 const shared = [
   "advisories", // merged of feeds
+  "affected_packages",
   "artifact_versions",
   "artifacts",
+  "component_matches",
+  "components",
   "documents",
+  "exploit_scores",
   "feed_advisories",
   "feed_documents",
   "idempotent_answers",
+  "known_exploits",
   "products",
   "sessions",
+  "vulnerabilities",
   "vulnerability_metadata",
+  "vulnerability_records",
 ];
 
 const database = await openDatabase("sqlite::memory:");

@@ -60,6 +60,7 @@ export function buildCalls(context: StartContext, parts: Parts, { pause }: Pick<
         registry: api.registry,
         httpStatus,
       }),
+    receiverOf: ({ parent, localName }) => services.find(({ service }) => service === parent)?.receivers?.[localName],
     isSerializable,
     commitsWith,
     lockForCall,

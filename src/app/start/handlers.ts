@@ -32,7 +32,7 @@ import {
   setHeaders,
 } from "../../rpc/index.ts";
 import { createScim, type ScimPayers, scimPath } from "../../scim/index.ts";
-import { TokenExchange } from "../../services/index.ts";
+import { maxUploadBytes, TokenExchange } from "../../services/index.ts";
 import { createSts } from "../../sts/index.ts";
 import { isWholeList } from "../../translation/index.ts";
 import { handleCors, setCorsHeaders } from "../cors.ts";
@@ -183,7 +183,7 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
     request: PortRequest | BufferedRequest,
     response: PortResponse | BufferedResponse,
     method: DescMethod,
-  ) => bodies.watch(request, response, isOpen(method) ? "anybody" : method);
+  ) => bodies.watch(request, response, isOpen(method) ? "anybody" : method, method.methodKind === "client_streaming");
   const contextValues = (request: HttpRequest, response: HttpResponse) =>
     valuesWithAddress(() => addressOf(request, response));
   const describeError = (error: ConnectError, method: DescMethod | undefined) =>
@@ -200,6 +200,7 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
     watchBody,
     limits: {
       maxBodyBytes: (method) => (isOpen(method) ? unverifiedBytes : maxRequestBytes),
+      maxStreamBytes: maxUploadBytes,
       maxUrlBytes,
       settings: { body: flagOf("maxRequestBytes"), url: flagOf("maxUrlBytes") },
     },

@@ -19,7 +19,7 @@ import type { Database } from "../../store/index.ts";
 /** The part that is specific to an importer. */
 export interface FeedImport<T>
   extends Pick<ImportOptions<T>, "read" | "save" | "finish" | "prune" | "unmatched">,
-    Pick<FeedOptions, "also" | "maxFileBytes"> {
+    Pick<FeedOptions, "also" | "isOfMembers" | "maxFileBytes"> {
   /** Opens the location; {@link openFeed} by default. */
   readonly open?: (
     location: string,
@@ -54,13 +54,13 @@ export function withFeed(command: Command): Command {
 export async function importFeed<T>(
   database: Database,
   location: string,
-  { also, maxFileBytes, open = openFeed, isAnswered, onRead, ...importer }: FeedImport<T>,
+  { also, isOfMembers = false, maxFileBytes, open = openFeed, isAnswered, onRead, ...importer }: FeedImport<T>,
   { json = false, strict = false }: FeedFlags,
 ): Promise<void> {
   const report = new ImportReport(process.stderr);
   const { signal, release } = stopSignal();
   try {
-    const limits = { ...(also && { also }), ...(maxFileBytes !== undefined && { maxFileBytes }) };
+    const limits = { ...(also && { also }), isOfMembers, ...(maxFileBytes !== undefined && { maxFileBytes }) };
     await runImport({
       files: open(location, { report, signal, ...limits }),
       ...importer,

@@ -4,7 +4,10 @@ import { growYoungSpace } from "../../app/garbage-collection.ts";
 import { importSnapshotCommand } from "../snapshot/import.ts";
 import { importAdvisoriesCommand } from "./advisories.ts";
 import { importArtifactsCommand } from "./artifacts.ts";
+import { importDebianTrackerCommand } from "./debian-tracker.ts";
 import { importEolCommand } from "./end-of-life.ts";
+import { importEpssCommand } from "./epss.ts";
+import { importKevCommand } from "./kev.ts";
 import { importOsvCommand } from "./osv.ts";
 import { importRegistryCommand } from "./registry.ts";
 import { importSbomCommand } from "./sbom.ts";
@@ -15,6 +18,9 @@ export function makeCommand(): Command {
   for (const sub of [
     importOsvCommand,
     importAdvisoriesCommand,
+    importDebianTrackerCommand,
+    importEpssCommand,
+    importKevCommand,
     importArtifactsCommand,
     importRegistryCommand,
     importSbomCommand,

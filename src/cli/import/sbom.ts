@@ -1,7 +1,7 @@
 /** `platform import sbom`: imports the packages of an image from its software bill of materials. */
 import { Command } from "commander";
-import { ImportReport, readSbom } from "../../feeds/index.ts";
-import { saveImagePackages } from "../../services/index.ts";
+import { ImportReport, type ReadNotes, readSbom } from "../../feeds/index.ts";
+import { DocumentNotes, packDocument, saveImagePackages } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
 import { endImport, readDocument, requireDigest, requireImage } from "./document.ts";
@@ -29,11 +29,17 @@ export function importSbomCommand(): Command {
       const { repo, json, ...options } = command.opts<Options>();
       const digest = requireDigest(options.digest);
       const report = new ImportReport(process.stderr);
-      const { packages, unversioned } = await readDocument(path, maxSbomBytes, report, readSbom);
+      const { sbom, document } = await readDocument(path, maxSbomBytes, report, (bytes, notes) => {
+        const kept = new DocumentNotes();
+        const sbom = readSbom(bytes, both(notes, kept));
+        return { sbom, document: () => packDocument(bytes, sbom, kept) };
+      });
+      const { packages, unmatched, dependencies, unversioned } = sbom;
+      const list = { packages, unmatched, dependencies, documents: [await document()] };
       await requireInstallation(database);
       const result = await database.transact(async (session) => {
         await requireImage(session, repo, digest);
-        return saveImagePackages(session, repo, digest, packages, Date.now());
+        return saveImagePackages(session, repo, digest, list, Date.now());
       });
       const { unread, refused } = report.summary;
       const summary = { packages: packages.length, result, unread, refused, unversioned };
@@ -42,4 +48,17 @@ export function importSbomCommand(): Command {
       endImport(report, summary, text, json);
     }),
   );
+}
+
+function both(a: ReadNotes, b: ReadNotes): ReadNotes {
+  return {
+    refuse(path, reason) {
+      a.refuse(path, reason);
+      b.refuse(path, reason);
+    },
+    unread(member) {
+      a.unread(member);
+      b.unread(member);
+    },
+  };
 }

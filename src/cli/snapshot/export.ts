@@ -6,7 +6,7 @@ import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { Command } from "commander";
-import { exportDocumentsCommand } from "../../remote/index.ts";
+import { exportDocumentsCommand, exportSbomCommand } from "../../remote/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
 import { SnapshotReport } from "./report.ts";
@@ -19,6 +19,7 @@ export async function makeCommand(): Promise<Command> {
   const documents = await exportDocumentsCommand();
   const command = withSettings(new Command("export"), ["database"])
     .addCommand(documents)
+    .addCommand(await exportSbomCommand())
     .description(
       "write everything in the database, as it is at this moment, to a file for `platform import snapshot`; compressed if its name ends with .gz. " +
         "The file contains the signing keys: keep it as safe as the database. " +

@@ -1,6 +1,6 @@
 /**
- * The data of Debian's security tracker (https://security-tracker.debian.org/tracker/data/json): for each source package
- * its vulnerabilities, and for each of these the releases with `status`, `fixed_version`, `urgency` and `nodsa`.
+ * The data of Debian's security tracker (https://security-tracker.debian.org/tracker/data/json): for each source
+ * package its vulnerabilities, and for each of these the releases with `status`, `fixed_version`, `urgency` and `nodsa`.
  *
  * - `resolved`: versions below `fixed_version` are affected; none is if that is `0`.
  * - `open`: all versions are affected. No fix is planned if Debian ignores it, or the release is at its end of life.
@@ -20,19 +20,17 @@ import { isRecordId } from "./record-id.ts";
 
 /** What the tracker says of one vulnerability in one source package. */
 export interface DebianRecord {
-  /** The source package. */
+  /** The source package and the vulnerability: `openssl CVE-2026-1`. */
   readonly name: string;
   readonly facts: VulnerabilityFacts;
 }
 
 /** A vulnerability of a package that is refused. */
-export interface DebianRefusal {
-  readonly name: string;
-  readonly id: string;
+export interface DebianRefusal extends Pick<DebianRecord, "name"> {
   readonly refusal: FeedRefusal;
 }
 
-const source = "debian";
+const rater = "debian";
 const neverAffected = "0";
 const maxVersionLength = 255;
 const maxDescriptionLength = 16_384;
@@ -58,13 +56,14 @@ function isPackage(value: unknown): boolean {
   return hasMembers(value) && Object.values(value).some((each) => hasMembers(each, "releases"));
 }
 
-function readOne(name: string, id: string, value: unknown, unread: Unread): DebianRecord | DebianRefusal {
+function readOne(source: string, id: string, value: unknown, unread: Unread): DebianRecord | DebianRefusal {
+  const name = `${source} ${id}`;
   try {
-    if (!isRecordId(name)) throw new FeedRefusal(`${JSON.stringify(name)} is not a source package`);
+    if (!isRecordId(source)) throw new FeedRefusal(`${JSON.stringify(source)} is not a source package`);
     if (!isRecordId(id)) throw new FeedRefusal(`${JSON.stringify(id)} is not an id`);
     const fields = new Fields(value);
     const description = fields.optionalText("description", maxDescriptionLength) ?? "";
-    const packages = readReleases(name, fields.map("releases"));
+    const packages = readReleases(source, fields.map("releases"));
     fields.reportUnread(ignored, unread);
     const facts: VulnerabilityFacts = {
       id,
@@ -79,14 +78,8 @@ function readOne(name: string, id: string, value: unknown, unread: Unread): Debi
     return { name, facts };
   } catch (error) {
     if (!(error instanceof FeedRefusal)) throw error;
-    const refusal = new FeedRefusal(`${name} ${id}: ${error.message}`, { cause: error, ids: [recordName(name, id)] });
-    return { name, id, refusal };
+    return { name, refusal: new FeedRefusal(`${name}: ${error.message}`, { cause: error, ids: [name] }) };
   }
-}
-
-/** The name of a record in the feed. */
-export function recordName(name: string, id: string): string {
-  return `${name} ${id}`;
 }
 
 /** What is said of a release. */
@@ -109,7 +102,7 @@ function readReleases(name: string, releases: Fields): PackageFact[] {
     const ranges = standing === "ranges" ? [range] : [];
     facts[standing].push({ key, distro, isSource: true, ranges, versions: [] });
   }
-  const ratings = [...words].sort().map((word) => ({ source, vector: "", word }));
+  const ratings = [...words].sort().map((word) => ({ source: rater, vector: "", word }));
   const said: PackageFact[] = [
     { kind: "advisory", key, facts: facts.ranges },
     { kind: "advisory", key, name: "no fix planned", facts: facts.ignored, events: [{ kind: "FIX_NOT_PLANNED" }] },

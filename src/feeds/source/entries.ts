@@ -5,6 +5,7 @@
  */
 import { type FeedFile, type FeedOptions, type FileFormat, formatOf } from "./feed.ts";
 import { linesOf } from "./lines.ts";
+import { membersOf } from "./members.ts";
 import { FeedRefusal } from "./refusal.ts";
 import { SeenIds } from "./seen-ids.ts";
 import type { SizeBudget } from "./size-budget.ts";
@@ -57,6 +58,12 @@ export async function* filesIn(entry: FeedEntry, intake: Intake): AsyncGenerator
         const lineName = `${name}:${line.number}`;
         if (line.bytes === undefined) report.refuse(lineName, tooLarge(maxFileBytes));
         else yield { name: lineName, format: "json", bytes: line.bytes };
+      }
+    } else if (format === "json" && intake.isOfMembers) {
+      for await (const { name: member, bytes } of membersOf(await entry.open(), maxFileBytes)) {
+        const memberName = `${name}:${member}`;
+        if (bytes === undefined) report.refuse(memberName, tooLarge(maxFileBytes));
+        else yield { name: memberName, format, bytes };
       }
     } else {
       if ((entry.size ?? 0) > maxFileBytes) throw new FeedRefusal(tooLarge(maxFileBytes));

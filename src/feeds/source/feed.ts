@@ -26,7 +26,9 @@ export interface FeedOptions {
   readonly report: FeedReport;
   /** Selects files by path, in addition to .json, .jsonl, .ndjson, .yaml, .yml and .xml. */
   readonly also?: (name: string) => boolean;
-  /** Limit for a file, or for a line of a JSON Lines file; 16 MiB by default. */
+  /** Whether a JSON file is an object of very many members, each of which is read as a file of its own. */
+  readonly isOfMembers?: boolean;
+  /** Limit for a file, for such a member, or for a line of a JSON Lines file; 16 MiB by default. */
   readonly maxFileBytes?: number;
   /** Aborts a download. */
   readonly signal?: AbortSignal;

@@ -15,12 +15,13 @@ function loss(metrics: Metrics, weights: Weights): number {
 /** The base score of a valid vector of CVSS 2.0 (first.org/cvss/v2/guide, 3.2.1), 0 to 10 with one decimal. */
 export function scoreOfV2(metrics: Metrics): number {
   const impact = 10.41 * loss(metrics, { C: 0.66, P: 0.275, N: 0 });
+  if (impact === 0) return 0;
   const exploitability =
     20 *
     weigh(metrics, "AV", { N: 1, A: 0.646, L: 0.395 }) *
     weigh(metrics, "AC", { L: 0.71, M: 0.61, H: 0.35 }) *
     weigh(metrics, "Au", { N: 0.704, S: 0.56, M: 0.45 });
-  return Math.round((0.6 * impact + 0.4 * exploitability - 1.5) * (impact === 0 ? 0 : 1.176) * 10) / 10;
+  return Math.round((0.6 * impact + 0.4 * exploitability - 1.5) * 1.176 * 10) / 10;
 }
 
 /** The base score of a valid vector of CVSS 3.0 or 3.1 (first.org/cvss/v3.1/specification-document, 7.1), as above. */

@@ -1,6 +1,6 @@
 /**
- * The scores of the MacroVectors of CVSS 4.0 (first.org/cvss/v4-0, "cvss_lookup"), ordered by EQ1 to EQ6: EQ1, EQ3, EQ4 and
- * EQ5 from 0 to 2, EQ2 and EQ6 from 0 to 1. There is none with EQ3 = 2 and EQ6 = 0.
+ * The scores of the MacroVectors of CVSS 4.0 (first.org/cvss/v4-0, "cvss_lookup"), ordered by EQ1 to EQ6: EQ1, EQ3, EQ4
+ * and EQ5 from 0 to 2, EQ2 and EQ6 from 0 to 1. There is none with EQ3 = 2 and EQ6 = 0.
  */
 const scores = `
   10 9.9 9.8 9.5 9.5 9.2 10 9.6 9.3 8.7 9.1 8.1 9.3 9 8.9 8 8.1 6.8 9.8 9.5 9.5 9.2 9 8.4 9.3 9.2 8.9 8.1 8.1 6.5 8.8

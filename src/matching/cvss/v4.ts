@@ -97,16 +97,12 @@ function lowerOf3And6(a: number, b: number, c: number, d: number, e: number, f: 
   return c === 0 ? Math.max(lower, scoreAt(a, b, 1, d, e, 0)!) : lower;
 }
 
-/** The steps from the first of the severest vectors that is nowhere less severe. */
+/** The steps from the first of the severest vectors that is nowhere less severe, of which there is always one. */
 function distance(of: (name: string) => string, { maxima }: Class): number {
-  for (const maximum of maxima) {
-    const steps = [...maximum].map(([name, value]) => {
-      const order = severities[name]!;
-      return order.indexOf(of(name)) - order.indexOf(value);
-    });
-    if (steps.every((step) => step >= 0)) return steps.reduce((sum, step) => sum + step, 0);
-  }
-  return 0;
+  const stepsFrom = (maximum: Metrics) =>
+    [...maximum].map(([name, value]) => severities[name]!.indexOf(of(name)) - severities[name]!.indexOf(value));
+  const steps = maxima.map(stepsFrom).find((each) => each.every((step) => step >= 0))!;
+  return steps.reduce((sum, step) => sum + step, 0);
 }
 
 /** The classes of a vector, EQ1 to EQ6. */

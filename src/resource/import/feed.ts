@@ -47,7 +47,8 @@ export const defaultFeed = "default";
 /** The feed of what is written through the API. */
 export const apiFeed = "api";
 
-const orderSetting = "feed_order";
+/** The setting with the order of the feeds. */
+export const feedOrderSetting = "feed_order";
 /** The rows that are read or written at once. */
 const portion = 200;
 
@@ -144,13 +145,13 @@ export async function mergeAgain(
 
 /** The order of the feeds, the most significant first; feeds that are not in it follow. */
 export async function readFeedOrder(session: ReadSession): Promise<readonly string[]> {
-  const bytes = await session.setting(orderSetting);
+  const bytes = await session.setting(feedOrderSetting);
   return bytes === undefined ? [] : (JSON.parse(Buffer.from(bytes).toString()) as string[]);
 }
 
 /** Stores the order of the feeds. The caller must merge all resources again. */
 export function writeFeedOrder(session: WriteSession, names: readonly string[]): Promise<void> {
-  return session.putSetting(orderSetting, Buffer.from(JSON.stringify(names)));
+  return session.putSetting(feedOrderSetting, Buffer.from(JSON.stringify(names)));
 }
 
 /**

@@ -29,6 +29,8 @@ interface Reading {
   readonly method: RestMethod;
   readonly reader: RequestReader;
   readonly maxBodyBytes: number;
+  /** Of all pieces of a raw client stream. */
+  readonly maxStreamBytes: number;
   readonly options: Pick<RestOptions, "sendsContinue" | "watchBody" | "limits">;
 }
 
@@ -53,15 +55,16 @@ export function receiveMessage(
 /** The messages of a client stream, read as the call asks for them. Errors: those of header, path and query. */
 export function receiveStream(
   incoming: Incoming,
-  { method, reader, maxBodyBytes, options }: Reading,
+  { method, reader, maxBodyBytes, maxStreamBytes, options }: Reading,
 ): AsyncIterable<Message> {
   const { response, segments, query } = incoming;
   const request = incoming.request as PortRequest;
-  checkStreamHeaders(request, reader.kind);
+  const isRaw = reader.kind === "raw";
+  checkStreamHeaders(request, reader.kind, isRaw ? maxStreamBytes : Number.POSITIVE_INFINITY);
   reader.begin(segments, query);
   sendContinue(incoming, options);
   const watch = options.watchBody?.(request, response, method);
-  return readClientStream(request, { reader, segments, query, maxBytes: maxBodyBytes, watch });
+  return readClientStream(request, { reader, segments, query, maxBytes: isRaw ? maxStreamBytes : maxBodyBytes, watch });
 }
 
 /** Asks for the body of a client that waits before it sends one. */

@@ -79,8 +79,8 @@ export interface ConnectHandlerOptions {
     method: DescMethod,
   ): IncomingBody | undefined;
   /**
-   * Called for a request that may have several messages. What it returns is called for each of them, and may throw the
-   * error that ends the call; undefined: they are not counted.
+   * Called for a request that may have several messages, of a method that needs no token. What it returns is called for
+   * each of them, and may throw the error that ends the call; undefined: they are not counted.
    */
   watchMessages?(request: PortRequest, response: PortResponse): (() => void) | undefined;
   /**
@@ -228,7 +228,8 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     const watch = options.watchBody?.(request, response, handler.method);
     const values = options.contextValues?.(request, response) ?? createContextValues();
     values.set(gateKey, () => watch?.begin());
-    if (/^(?:client|bidi)_streaming$/.test(handler.method.methodKind))
+    const isCounted = /^(?:client|bidi)_streaming$/.test(handler.method.methodKind);
+    if (isCounted && options.isOpen?.(handler.method) !== false)
       values.set(countKey, options.watchMessages?.(request, response));
     const received = body ?? restOf(request, watch);
     const call = {

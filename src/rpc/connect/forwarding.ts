@@ -1,6 +1,14 @@
 /** Implements a service for Connect's handlers by calls through a transport. */
 
-import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
+import type {
+  DescMethod,
+  DescMethodClientStreaming,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  DescService,
+  Message,
+  MessageInitShape,
+} from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import type { LocalTransport, Protocol, Touched } from "../../call/index.ts";
@@ -12,7 +20,8 @@ type Describe = (error: unknown, method: DescMethod) => void;
 
 /**
  * The implementation. It passes on the signal, the remaining time, the headers and the context values of a call, and
- * returns response headers and trailers, also of a call that fails. Errors: Error for a service with client streams.
+ * returns response headers and trailers, also of a call that fails. Errors: Error for a service with streams in both
+ * directions.
  */
 export function forwarding(
   service: DescService,
@@ -23,7 +32,9 @@ export function forwarding(
     if (method.methodKind === "unary") return forwardingUnary(method as DescMethodUnary, transport, describe);
     if (method.methodKind === "server_streaming")
       return forwardingStream(method as DescMethodServerStreaming, transport, describe);
-    throw new Error(`${service.typeName}.${method.name}: a client stream cannot be forwarded`);
+    if (method.methodKind === "client_streaming")
+      return forwardingClientStream(method as DescMethodClientStreaming, transport, describe);
+    throw new Error(`${service.typeName}.${method.name}: streams in both directions cannot be forwarded`);
   };
   return Object.fromEntries(service.methods.map((method) => [method.localName, forward(method)])) as never;
 }
@@ -70,6 +81,25 @@ function forwardingStream(method: DescMethodServerStreaming, transport: LocalTra
     } finally {
       copyHeader();
       copyHeaders(response.trailer, context.responseTrailer);
+    }
+  };
+}
+
+function forwardingClientStream(method: DescMethodClientStreaming, transport: LocalTransport, describe: Describe) {
+  return async (requests: AsyncIterable<Message>, context: HandlerContext) => {
+    const { signal, requestHeader, values } = context;
+    const { stream } = transport.for(context.protocolName as Protocol);
+    const messages = requests as AsyncIterable<MessageInitShape<typeof method.input>>;
+    try {
+      const response = await stream(method, signal, context.timeoutMs(), requestHeader, messages, values);
+      copyHeaders(response.header, context.responseHeader);
+      copyHeaders(response.trailer, context.responseTrailer);
+      let answer: Message | undefined;
+      for await (const message of response.message) answer = message;
+      return answer as Message;
+    } catch (error) {
+      describe(error, method);
+      throw error;
     }
   };
 }

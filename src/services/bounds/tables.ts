@@ -2,6 +2,7 @@
 import type { Resource, RowChange } from "../../resource/index.ts";
 import type { Database, Row, TableSpec, WriteSession } from "../../store/index.ts";
 import { parentOf } from "../../uid.ts";
+import { vexDocuments, vexFiles, vexStatements } from "../documents/vex-documents.ts";
 import { endOfInvite, groupInvites } from "../iam/group-invites.ts";
 import { identities } from "../iam/identities.ts";
 import { identityProviders } from "../iam/identity-providers.ts";
@@ -12,7 +13,9 @@ import { roleBindings } from "../iam/role-bindings.ts";
 import { sessions } from "../iam/tokens/sessions.ts";
 import { imageComponents } from "../matches/tables.ts";
 import { repos } from "../registry/repos.ts";
+import { sbomDocuments, sbomFiles } from "../registry/sbom-documents.ts";
 import { tagMoves } from "../registry/tag-moves.ts";
+import { reportTables } from "../registry/vuln-reports.ts";
 import { removeOrphans } from "./orphans.ts";
 import { removeUnusedUsers } from "./unused-users.ts";
 
@@ -66,8 +69,9 @@ export function boundsOfTables({ database, resources, now, record }: BoundOption
     onRemoved: removed(roleBindings),
   };
   const tables = [...resources.map(({ table }) => table), signIns, usersTable, groupsTable, membersTable];
+  const documents = [sbomFiles, vexFiles, ...reportTables];
   return [
-    ...tables.flatMap(({ name, quota, byteQuota }) =>
+    ...[...tables, ...documents].flatMap(({ name, quota, byteQuota }) =>
       [quota, byteQuota].flatMap((one) => (one === undefined ? [] : [{ table: name, quota: one }])),
     ),
     ...resources.flatMap(({ table, declaration }) =>
@@ -85,6 +89,9 @@ export function boundsOfTables({ database, resources, now, record }: BoundOption
     orphans(groupsTable, providers),
     orphans(membersTable, groupsTable),
     orphans(membersTable, usersTable, { ownerOf: ({ columns }) => String(columns.user_uid) }),
+    orphans(sbomFiles, sbomDocuments.table, { ownerOf: ({ uid }) => uid }),
+    orphans(vexStatements, vexDocuments.table, { ownerOf: ({ uid }) => uid }),
+    orphans(vexFiles, vexDocuments.table, { ownerOf: ({ uid }) => uid }),
     orphans(provisioningTable, providers, { ownerOf: ({ uid }) => uid }),
     ...[
       "feed_documents",

@@ -11,19 +11,18 @@ import { scopesOf } from "../../auth/index.ts";
 import { failedPrecondition } from "../../errors.ts";
 import { packageKey } from "../../matching/index.ts";
 import { databaseOf } from "../../resource/index.ts";
-import type { ReadSession, Row } from "../../store/index.ts";
+import type { Row } from "../../store/index.ts";
 import { comparePackageVersions } from "../../versions/index.ts";
-import { readMatches } from "../matches/component-matches.ts";
-import { readComponents, type StoredComponent } from "../matches/components.ts";
-import { componentsIn } from "../matches/image-body.ts";
-import { countingOf, type Held, type ImageOf } from "./found-findings.ts";
+import type { StoredComponent } from "../matches/components.ts";
+import { countingOf } from "./found-findings.ts";
 import { type FoundImage, findImage } from "./image-names.ts";
 import { imageRowsOf, imageViews } from "./image-views.ts";
+import { type Generation, sinceMsIn } from "./known-components.ts";
 import { componentMessage, findingMessage, statesOf } from "./messages.ts";
 import type { Resolved } from "./resolved.ts";
 
 /** Errors: as the contract says. */
-export async function compareImages(request: CompareImagesRequest, context: HandlerContext) {
+export async function compareImages(request: CompareImagesRequest, known: Generation, context: HandlerContext) {
   const session = databaseOf(context);
   const scopes = scopesOf(context);
   const base = await findImage(session, request.base, { field: "base", scopes });
@@ -41,34 +40,39 @@ export async function compareImages(request: CompareImagesRequest, context: Hand
         description: `${field}: the image has no software bill of materials`,
       })),
     );
-  const [before, after] = [await sideOf(session, base, rows), await sideOf(session, target, rows)];
-  const [baseView, targetView] = await imageViews(session, [rows.get(base.uid)!, rows.get(target.uid)!]);
+  const views = await imageViews(session, known, [rows.get(base.uid)!, rows.get(target.uid)!]);
+  const [before, after] = [base, target].map((image, i) =>
+    sideOf(known, image, rows.get(image.uid)!, views[i]!.tags),
+  ) as [Side, Side];
   return create(CompareImagesResponseSchema, {
-    base: baseView!,
-    target: targetView!,
+    base: views[0]!,
+    target: views[1]!,
     components: componentChanges(before, after),
     findings: findingChanges(before, after),
   });
 }
 
-/** An image and what is in it. */
+/** An image and what is in it. What is known about its components was loaded for its view. */
 interface Side {
   readonly image: FoundImage;
   readonly tags: readonly string[];
+  /** By id. */
   readonly components: ReadonlyMap<string, StoredComponent>;
-  readonly since: ReadonlyMap<string, number>;
-  readonly held: readonly Held[];
+  readonly found: readonly OfPackage[];
 }
 
-async function sideOf(session: ReadSession, image: FoundImage, rows: ReadonlyMap<string, Row>): Promise<Side> {
-  const since = componentsIn(rows.get(image.uid)!.body);
-  const ids = [...since.keys()];
-  const images = new Map([...since].map(([id, sinceMs]): [string, ImageOf[]] => [id, [{ image, sinceMs }]]));
-  const held = await countingOf(session, images, await readMatches(session, ids), { states: statesOf([]) });
-  return { image, tags: [], components: await readComponents(session, ids), since, held };
+function sideOf(known: Generation, image: FoundImage, row: Row, tags: readonly string[]): Side {
+  const decoded = known.decode(row);
+  const components = [...decoded.numbers].map((number) => known.component(number));
+  const found = [...countingOf(known, decoded.numbers, { states: statesOf([]) })].flatMap(([number, findings]) => {
+    const component = known.component(number);
+    const sinceMs = sinceMsIn(decoded, number)!;
+    return findings.map((finding) => ({ component, finding, sinceMs }));
+  });
+  return { image, tags, components: new Map(components.map((component) => [component.id, component])), found };
 }
 
-/** Packages with one version on each side are changed; with several, those that only one side has are added or removed. */
+/** Versions of a package that differ are pairs, in order; what has no other one of a pair is added or removed. */
 function componentChanges(before: Side, after: Side) {
   const gone = byPackage([...before.components.values()].filter(({ id }) => !after.components.has(id)));
   const come = byPackage([...after.components.values()].filter(({ id }) => !before.components.has(id)));
@@ -131,14 +135,13 @@ function findingChanges(before: Side, after: Side) {
 }
 
 /** Those that are open, by vulnerability and package; of several versions of a package the first. */
-function findingsByPackage({ held }: Side): Map<string, OfPackage> {
-  const found = new Map<string, OfPackage>();
-  for (const { component, findings, images } of [...held].sort((a, b) => byPurl(a.component, b.component)))
-    for (const finding of findings) {
-      const key = `${finding.vulnerability.uid} ${packageKey(component)}`;
-      if (!found.has(key)) found.set(key, { component, finding, sinceMs: images[0]!.sinceMs });
-    }
-  return found;
+function findingsByPackage({ found }: Side): Map<string, OfPackage> {
+  const byPackage = new Map<string, OfPackage>();
+  for (const each of [...found].sort((a, b) => byPurl(a.component, b.component))) {
+    const key = `${each.finding.vulnerability.uid} ${packageKey(each.component)}`;
+    if (!byPackage.has(key)) byPackage.set(key, each);
+  }
+  return byPackage;
 }
 
 function sorted(some: readonly OfPackage[]): OfPackage[] {

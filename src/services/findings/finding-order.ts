@@ -1,13 +1,18 @@
 /** The order of findings, and pages of it. */
 import type { OrderTerm, ReadSession, ScalarValue } from "../../store/index.ts";
-import type { Held, ImageOf } from "./found-findings.ts";
+import type { StoredComponent } from "../matches/components.ts";
+import type { FoundFindings } from "./found-findings.ts";
+import { type DecodedImage, type Generation, sinceMsIn } from "./known-components.ts";
+import { Leading } from "./leading.ts";
 import type { Resolved } from "./resolved.ts";
 
 /** A finding of one component in one image. */
 export interface PlacedFinding {
-  readonly held: Held;
+  readonly component: StoredComponent;
   readonly finding: Resolved;
-  readonly at: ImageOf;
+  readonly image: DecodedImage;
+  /** Since when the image is known to have the component, in milliseconds since 1970. */
+  readonly sinceMs: number;
 }
 
 /** The names of `order_by`. */
@@ -33,94 +38,148 @@ const ties: readonly OrderTerm[] = ["vulnerability_id", "package", "repo", "imag
 }));
 
 /** What depends on the image. */
-const ofImage = new Set(["first_seen", "repo", "image"]);
+const ofImage: ReadonlySet<string> = new Set(["first_seen", "repo", "image"]);
 
 /** The time from which on a finding is known: of the image and of the sources, the later. */
-export function firstSeenMs({ finding, at }: Pick<PlacedFinding, "finding" | "at">): number {
-  return Math.max(finding.sinceMs, at.sinceMs);
+export function firstSeenMs({ finding, sinceMs }: Pick<PlacedFinding, "finding" | "sinceMs">): number {
+  return Math.max(finding.sinceMs, sinceMs);
+}
+
+/** Which part of all findings to read. */
+interface FindingPart {
+  readonly order: readonly OrderTerm[];
+  /** The key of the finding before the part. */
+  readonly after: readonly ScalarValue[] | undefined;
+  readonly skip: number;
+  readonly limit: number;
+  /** Which findings count, by what depends on the image. */
+  readonly isIn: ((finding: PlacedFinding) => boolean) | undefined;
 }
 
 /** A part of all findings in an order. */
-export interface FindingPage {
+interface FindingPage {
   readonly findings: readonly PlacedFinding[];
   readonly total: number;
   /** Whether there are more. */
   readonly hasMore: boolean;
 }
 
-/**
- * A page of findings. @param after the key of the finding before the page. @param isIn which findings count by what
- * depends on the image.
- */
+/** A page of findings, and how many there are. */
 export async function pageOfFindings(
   session: ReadSession,
-  held: readonly Held[],
-  {
-    order: given,
-    after,
-    skip,
-    limit,
-    isIn,
-  }: {
-    readonly order: readonly OrderTerm[];
-    readonly after: readonly ScalarValue[] | undefined;
-    readonly skip: number;
-    readonly limit: number;
-    readonly isIn: ((finding: PlacedFinding) => boolean) | undefined;
-  },
+  known: Generation,
+  found: FoundFindings,
+  part: FindingPart,
 ): Promise<FindingPage> {
-  const order = completed(given);
-  const compare = (a: readonly ScalarValue[], b: readonly ScalarValue[]) => compareKeys(a, b, order);
-  let total = 0;
-  // Only as many as the page can show are kept; what is behind them is dropped whenever twice as many have come.
-  const wanted = skip + limit + 1;
-  const kept: { readonly key: readonly ScalarValue[]; readonly placed: PlacedFinding }[] = [];
-  const sort = () => {
-    kept.sort((a, b) => compare(a.key, b.key));
-    kept.length = Math.min(kept.length, wanted);
-  };
-  let last: readonly ScalarValue[] | undefined;
-  const endsByImage = isEndedByImage(order);
-  for (const each of held) {
-    for (const finding of each.findings) {
-      if (isIn === undefined) total += each.images.length;
-      const pair = pairKey(each, finding, order);
-      for (const at of each.images) {
-        const placed = { held: each, finding, at };
-        if (isIn !== undefined) {
-          if (!isIn(placed)) continue;
-          total++;
-        }
-        const key = placedKey(pair, placed, order);
-        if (after !== undefined && compare(key, after) <= 0) continue;
-        if (last !== undefined && compare(key, last) >= 0) {
-          if (isIn === undefined && endsByImage) break; // the next images of the pair are behind it, too
-          continue;
-        }
-        kept.push({ key, placed });
-        if (kept.length >= 2 * wanted) {
-          sort();
-          last = kept.at(-1)!.key;
-        }
-      }
-    }
-    await session.pause();
-  }
-  sort();
-  return {
-    findings: kept.slice(skip, skip + limit).map(({ placed }) => placed),
-    total,
-    hasMore: kept.length > skip + limit,
-  };
+  const order = completed(part.order);
+  const isByPair = part.isIn === undefined && isEndedByImage(order);
+  const { findings, total } = isByPair
+    ? await byPairs(session, known, found, { ...part, order })
+    : await byFindings(session, known, found, { ...part, order });
+  return { findings: findings.slice(0, part.limit), total, hasMore: findings.length > part.limit };
 }
 
 /** The key of a finding in an order. */
 export function keyOf(placed: PlacedFinding, given: readonly OrderTerm[]): readonly ScalarValue[] {
-  const order = completed(given);
-  return placedKey(pairKey(placed.held, placed.finding, order), placed, order);
+  return completed(given).map(({ column }) => orderValue(placed, column));
 }
 
-/** Whether nothing but the last two columns, which are the order of a component's images, depends on the image. */
+/** A component and one of its findings: what all images that contain the component have in common. */
+interface Pair {
+  readonly number: number;
+  readonly component: StoredComponent;
+  readonly finding: Resolved;
+  readonly key: readonly ScalarValue[];
+}
+
+/** In an order that looks at the image last: the pairs in order, and of each that the page reaches its images. */
+async function byPairs(
+  session: ReadSession,
+  known: Generation,
+  { images, findings }: FoundFindings,
+  { order, after, skip, limit }: FindingPart,
+) {
+  const held = await countImages(session, known, { images, findings });
+  const ofPair = order.slice(0, -2);
+  // Each pair is at least one finding.
+  const leading = new Leading<Pair>(skip + limit + 1, (a, b) => compareKeys(a.key, b.key, ofPair));
+  let total = 0;
+  for (const [number, some] of findings) {
+    const component = known.component(number);
+    total += held[number]! * some.length;
+    for (const finding of some) {
+      const key = ofPair.map(({ column }) => orderValue({ component, finding }, column));
+      if (after === undefined || compareKeys(key, after, ofPair) >= 0) leading.add({ number, component, finding, key });
+    }
+    await session.pause();
+  }
+  const page: PlacedFinding[] = [];
+  let left = skip;
+  for (const { number, component, finding, key } of leading.items()) {
+    if (page.length > limit) break;
+    const isOfLast = after !== undefined && compareKeys(key, after, ofPair) === 0;
+    if (!isOfLast && left >= held[number]!) {
+      left -= held[number]!;
+      continue;
+    }
+    for (const image of images) {
+      const sinceMs = sinceMsIn(image, number);
+      if (sinceMs === undefined || (isOfLast && compareImages(image, after) <= 0)) continue;
+      if (left > 0) left--;
+      else if (page.push({ component, finding, image, sinceMs }) > limit) break;
+    }
+    await session.pause();
+  }
+  return { findings: page, total };
+}
+
+/** In any order: all findings, of which only as many are kept as the page can show. */
+async function byFindings(
+  session: ReadSession,
+  known: Generation,
+  { images, findings }: FoundFindings,
+  { order, after, skip, limit, isIn }: FindingPart,
+) {
+  interface Keyed {
+    readonly key: readonly ScalarValue[];
+    readonly placed: PlacedFinding;
+  }
+  const leading = new Leading<Keyed>(skip + limit + 1, (a, b) => compareKeys(a.key, b.key, order));
+  let total = 0;
+  for (const image of images) {
+    for (const [i, number] of image.numbers.entries()) {
+      for (const finding of findings.get(number) ?? []) {
+        const placed = { component: known.component(number), finding, image, sinceMs: image.since[i]! * 1000 };
+        if (isIn !== undefined && !isIn(placed)) continue;
+        total++;
+        const key = order.map(({ column }) => orderValue(placed, column));
+        if (after === undefined || compareKeys(key, after, order) > 0) leading.add({ key, placed });
+      }
+    }
+    await session.pause();
+  }
+  const placed = leading.items().map((each) => each.placed);
+  return { findings: placed.slice(skip), total };
+}
+
+/** How many of the images contain each component that has findings, by its number. */
+async function countImages(session: ReadSession, known: Generation, { images, findings }: FoundFindings) {
+  const held = new Uint32Array(known.size);
+  if (findings.size < 50) {
+    for (const number of findings.keys()) {
+      for (const image of images) if (sinceMsIn(image, number) !== undefined) held[number]!++;
+      await session.pause();
+    }
+    return held;
+  }
+  for (const { numbers } of images) {
+    for (const number of numbers) held[number]!++;
+    await session.pause();
+  }
+  return held;
+}
+
+/** Whether nothing but the last two columns, the place of the image, depends on the image. */
 function isEndedByImage(order: readonly OrderTerm[]): boolean {
   const [repo, image] = order.slice(-2);
   const isLast = repo!.column === "repo" && !repo!.descending && image!.column === "image";
@@ -131,11 +190,11 @@ function completed(given: readonly OrderTerm[]): readonly OrderTerm[] {
   return [...given, ...ties.filter(({ column }) => given.every((term) => term.column !== column))];
 }
 
-function pairKey(held: Held, finding: Resolved, order: readonly OrderTerm[]): ScalarValue[] {
-  return order.map(({ column }) => valueOfPair(held, finding, column));
-}
-
-function valueOfPair({ component }: Held, { vulnerability }: Resolved, column: string): ScalarValue {
+function orderValue(
+  { component, finding, image, sinceMs = 0 }: Pick<PlacedFinding, "component" | "finding"> & Partial<PlacedFinding>,
+  column: string,
+): ScalarValue {
+  const { vulnerability } = finding;
   switch (column) {
     case "level":
       return vulnerability.level;
@@ -147,35 +206,26 @@ function valueOfPair({ component }: Held, { vulnerability }: Resolved, column: s
       return component.purl;
     case "vulnerability_id":
       return vulnerability.id;
+    case "first_seen":
+      return firstSeenMs({ finding, sinceMs });
+    case "repo":
+      return image!.repo;
     default:
-      return 0; // of the image
+      return image!.uid;
   }
 }
 
-function placedKey(
-  pair: readonly ScalarValue[],
-  placed: PlacedFinding,
-  order: readonly OrderTerm[],
-): readonly ScalarValue[] {
-  return order.map(({ column }, i) => {
-    switch (column) {
-      case "first_seen":
-        return firstSeenMs(placed);
-      case "repo":
-        return placed.at.image.repo;
-      case "image":
-        return placed.at.image.uid;
-      default:
-        return pair[i]!;
-    }
-  });
+/** The place of an image beside that of a key, whose last values are the repo and the image. */
+function compareImages({ uid }: DecodedImage, key: readonly ScalarValue[]): number {
+  const last = String(key.at(-1));
+  return uid < last ? -1 : Number(uid > last);
 }
 
-function compareKeys(a: readonly ScalarValue[], b: readonly ScalarValue[], order: readonly OrderTerm[]): number {
+/** Compares two keys by their first values. */
+export function compareKeys(a: readonly ScalarValue[], b: readonly ScalarValue[], order: readonly OrderTerm[]): number {
   for (const [i, { descending }] of order.entries()) {
     const [x, y] = [a[i]!, b[i]!];
-    if (x === y) continue;
-    return x < y === descending ? 1 : -1;
+    if (x !== y) return x < y === descending ? 1 : -1;
   }
   return 0;
 }

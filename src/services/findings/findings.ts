@@ -9,7 +9,7 @@ import {
   ListFindingsResponseSchema,
 } from "../../../gen/platform/findings/v1/findings_pb.ts";
 import { scopesOf } from "../../auth/index.ts";
-import { databaseOf, implement, messagePageLength, openList } from "../../resource/index.ts";
+import { databaseOf, implement, type MountedService, messagePageLength, openList } from "../../resource/index.ts";
 import type { ReadSession } from "../../store/index.ts";
 import {
   findingDefaultOrder,
@@ -19,53 +19,57 @@ import {
   type PlacedFinding,
   pageOfFindings,
 } from "./finding-order.ts";
-import { type FindingFilter, heldFindings } from "./found-findings.ts";
-import { findImage } from "./image-names.ts";
+import { type FindingFilter, findFindings } from "./found-findings.ts";
+import { imageUids } from "./image-names.ts";
+import type { KnownComponents } from "./known-components.ts";
 import { findingMessage, statesOf } from "./messages.ts";
 import { wantedPackages } from "./package-filter.ts";
 import { queryPackages } from "./query-packages.ts";
 import { selectImages, tagsOf } from "./selected-images.ts";
 
-export const findingsService = implement(FindingsService, [], {
-  queryPackages,
+/** @param memory what is known about components. */
+export function findingsService(memory: KnownComponents): MountedService {
+  return implement(FindingsService, [], {
+    queryPackages,
 
-  async listFindings(request, context) {
-    const sortable = { sortNames: findingSortNames, defaultOrder: findingDefaultOrder };
-    const { query, order, after, pageSize, tokenAfter } = openList(sortable, request, context);
-    const session = databaseOf(context);
-    const selection = await selectImages(session, await imageFilter(session, query, context), scopesOf(context));
-    const held = await heldFindings(session, selection, findingFilter(query));
-    const page = await pageOfFindings(session, held, {
-      order,
-      after,
-      skip: request.skip,
-      limit: pageSize,
-      isIn: timeFilter(query),
-    });
-    const tags = await tagsOf(
-      session,
-      page.findings.map(({ at }) => at.image),
-    );
-    const messages = page.findings.map(({ held: { component }, finding, at: { image, sinceMs } }) =>
-      findingMessage(component, finding, { ...image, tags: tags.get(image.uid)!, sinceMs }),
-    );
-    const length = messagePageLength(FindingSchema, messages);
-    const last = page.hasMore || length < messages.length ? page.findings[length - 1] : undefined;
-    return create(ListFindingsResponseSchema, {
-      findings: messages.slice(0, length),
-      totalCount: BigInt(page.total),
-      skipped: request.skip,
-      ...(last && { nextPageToken: tokenAfter(keyOf(last, order)) }),
-    });
-  },
-});
+    async listFindings(request, context) {
+      const sortable = { sortNames: findingSortNames, defaultOrder: findingDefaultOrder };
+      const { query, order, after, pageSize, tokenAfter } = openList(sortable, request, context);
+      const session = databaseOf(context);
+      const selection = await selectImages(session, await imageFilter(session, query, context), scopesOf(context));
+      const known = await memory.open(session);
+      const found = await findFindings(session, known, selection, findingFilter(query));
+      const page = await pageOfFindings(session, known, found, {
+        order,
+        after,
+        skip: request.skip,
+        limit: pageSize,
+        isIn: timeFilter(query),
+      });
+      const tags = await tagsOf(
+        session,
+        page.findings.map(({ image }) => image),
+      );
+      const messages = page.findings.map(({ component, finding, image, sinceMs }) =>
+        findingMessage(component, finding, { ...image, tags: tags.get(image.uid)!, sinceMs }),
+      );
+      const length = messagePageLength(FindingSchema, messages);
+      const last = page.hasMore || length < messages.length ? page.findings[length - 1] : undefined;
+      return create(ListFindingsResponseSchema, {
+        findings: messages.slice(0, length),
+        totalCount: BigInt(page.total),
+        skipped: request.skip,
+        ...(last && { nextPageToken: tokenAfter(keyOf(last, order)) }),
+      });
+    },
+  });
+}
 
 /** Which images a request is about. */
 async function imageFilter(session: ReadSession, query: ListFindingsRequest, context: HandlerContext) {
   const { uidp, repo, tags, onlyTagged, image } = query;
-  const named =
-    image === undefined ? undefined : await findImage(session, image, { field: "image", scopes: scopesOf(context) });
-  return { uidp, repo, tags, onlyTagged, ...(named && { uids: [named.uid] }) };
+  const uids = await imageUids(session, image, { field: "image", scopes: scopesOf(context) });
+  return { uidp, repo, tags, onlyTagged, uids };
 }
 
 function findingFilter(query: ListFindingsRequest): FindingFilter {

@@ -1,20 +1,20 @@
 /**
  * The findings of a selection of images, as a join that nothing stores: images contain components, and components have
  * findings. What a component has is computed once, however many images contain it, so the total is a sum over
- * components and a page is made of those pairs only that it shows.
+ * components, and only the pairs of component and image that a page shows are made.
  */
 import type { Finding_FixState, Finding_Level } from "../../../gen/platform/findings/v1/findings_pb.ts";
 import type { FindingState } from "../../matching/index.ts";
 import type { ReadSession, Selection } from "../../store/index.ts";
-import { type Match, matchesOf, readMatches } from "../matches/component-matches.ts";
-import { readComponents, type StoredComponent } from "../matches/components.ts";
-import { eachComponent } from "../matches/image-body.ts";
+import { matchesOf } from "../matches/component-matches.ts";
+import type { StoredComponent } from "../matches/components.ts";
+import type { DecodedImage, Generation } from "./known-components.ts";
 import { vulnerabilitiesNamed } from "./known-vulnerabilities.ts";
 import { fixStates as fixStatesOf } from "./messages.ts";
-import { type Resolved, resolveAll } from "./resolved.ts";
+import type { Resolved } from "./resolved.ts";
 import { imageRows } from "./selected-images.ts";
 
-/** Which findings count. Absent members and empty lists do not restrict. */
+/** Which findings count. Absent members and empty sets do not restrict. */
 export interface FindingFilter {
   readonly states: ReadonlySet<FindingState>;
   readonly vulnerabilityIds?: readonly string[];
@@ -26,98 +26,112 @@ export interface FindingFilter {
   readonly isWanted?: ((component: StoredComponent) => boolean) | undefined;
 }
 
-/** A component, what is known about it, and the images that contain it. */
-export interface Held {
-  readonly component: StoredComponent;
-  /** Those that count. */
-  readonly findings: readonly Resolved[];
-  /** The images of the selection that contain it, by their uids in order, with the time since when. */
-  readonly images: readonly ImageOf[];
+/** The findings that count, of the components of some images. */
+export interface FoundFindings {
+  /** By uid, in order. */
+  readonly images: readonly DecodedImage[];
+  /** Of each component that has any, by its number. */
+  readonly findings: ReadonlyMap<number, readonly Resolved[]>;
 }
 
-/** An image that contains a component. */
-export interface ImageOf {
-  readonly image: SelectedImage;
-  /** In milliseconds since 1970. */
-  readonly sinceMs: number;
-}
-
-/** An image of a selection. */
-export interface SelectedImage {
-  readonly uid: string;
-  readonly repo: string;
-  readonly digest: string;
+/** The findings in a selection of images that count. */
+export async function findFindings(
+  session: ReadSession,
+  known: Generation,
+  selection: Selection,
+  filter: FindingFilter,
+): Promise<FoundFindings> {
+  const asked = await componentsAsked(session, known, filter);
+  const images = await readImagesOf(session, known, withComponents(selection, asked));
+  const numbers = asked?.map((id) => known.numberOf(id)) ?? (await distinctNumbers(session, known, images));
+  await known.load(session, numbers);
+  return { images, findings: countingOf(known, numbers, filter) };
 }
 
 /**
- * The components of the images of a selection that have findings which count. @param selection of images.
+ * The ids of the components with a finding of the vulnerabilities that are asked for; undefined when none are. They are
+ * few, and an index finds the images.
  */
-export async function heldFindings(
+export async function componentsAsked(
   session: ReadSession,
-  selection: Selection,
+  known: Generation,
   filter: FindingFilter,
-): Promise<readonly Held[]> {
-  const named = filter.vulnerabilityIds ?? [];
-  // With vulnerabilities, few components are asked for, and an index finds the images.
-  const asked = named.length === 0 ? undefined : await matchesOf(session, await vulnerabilitiesNamed(session, named));
-  if (asked?.size === 0) return [];
-  const within: Selection =
-    asked === undefined
-      ? selection
-      : { ...selection, where: [...(selection.where ?? []), { column: "components", hasAny: [...asked.keys()] }] };
-  const images = await imagesByComponent(session, within, asked);
-  // The other statements about these components belong to other vulnerabilities, so the ones asked for are complete.
-  const matches = asked ?? (await readMatches(session, [...images.keys()]));
-  return countingOf(session, images, matches, filter);
-}
-
-/** The findings of components that count. */
-export async function countingOf(
-  session: ReadSession,
-  images: ReadonlyMap<string, readonly ImageOf[]>,
-  matches: ReadonlyMap<string, readonly Match[]>,
-  filter: FindingFilter,
-): Promise<readonly Held[]> {
-  const ids = [...matches.keys()].filter((id) => images.has(id));
-  const components = await readComponents(session, ids);
-  const wanted = new Map(
-    [...components].filter(([, component]) => filter.isWanted === undefined || filter.isWanted(component)),
+): Promise<string[] | undefined> {
+  const { vulnerabilityIds = [] } = filter;
+  if (vulnerabilityIds.length === 0) return undefined;
+  const ids = [...(await matchesOf(session, await vulnerabilitiesNamed(session, vulnerabilityIds))).keys()];
+  await known.load(
+    session,
+    ids.map((id) => known.numberOf(id)),
   );
-  const ofWanted = new Map([...wanted.keys()].map((id) => [id, matches.get(id)!]));
-  const resolved = await resolveAll(session, ofWanted, (id) => wanted.get(id)!);
-  return [...resolved].flatMap(([id, all]) => {
-    const findings = all.filter((finding) => counts(finding, filter));
-    return findings.length === 0 ? [] : [{ component: wanted.get(id)!, findings, images: images.get(id)! }];
-  });
+  return ids.filter((id) => countingOf(known, [known.numberOf(id)], filter).size > 0);
 }
 
-/** The images of a selection by the components that they contain. @param only the components to look for. */
-export async function imagesByComponent(
-  session: ReadSession,
-  selection: Selection,
-  only?: { has(id: string): boolean } | undefined,
-): Promise<Map<string, ImageOf[]>> {
-  const found = new Map<string, ImageOf[]>();
-  for await (const rows of imageRows(session, selection)) {
-    for (const { uid, parent, columns, body } of rows) {
-      const image = { uid, repo: parent, digest: columns.digest as string };
-      eachComponent(body, (id, sinceMs) => {
-        if (only !== undefined && !only.has(id)) return;
-        const images = found.get(id);
-        if (images === undefined) found.set(id, [{ image, sinceMs }]);
-        else images.push({ image, sinceMs });
-      });
-      await session.pause();
-    }
+/** The part of a selection of images that contains one of these components. */
+export function withComponents(selection: Selection, ids: readonly string[] | undefined): Selection {
+  if (ids === undefined) return selection;
+  if (ids.length === 0) return { within: [] };
+  return { ...selection, where: [...(selection.where ?? []), { column: "components", hasAny: ids }] };
+}
+
+/** The findings of these components that count, by number. */
+export function countingOf(
+  known: Generation,
+  numbers: Iterable<number>,
+  filter: FindingFilter,
+): Map<number, readonly Resolved[]> {
+  const ids = new Set(filter.vulnerabilityIds);
+  const found = new Map<number, readonly Resolved[]>();
+  for (const number of numbers) {
+    const all = known.findings(number);
+    if (all.length === 0 || filter.isWanted?.(known.component(number)) === false) continue;
+    const counting = all.filter((finding) => counts(finding, filter, ids));
+    if (counting.length > 0) found.set(number, counting);
   }
   return found;
 }
 
-function counts({ vulnerability, state, statements }: Resolved, filter: FindingFilter): boolean {
+/** The images of a selection, by uid. */
+export async function readImagesOf(
+  session: ReadSession,
+  known: Generation,
+  selection: Selection,
+): Promise<DecodedImage[]> {
+  const images: DecodedImage[] = [];
+  for await (const rows of imageRows(session, selection)) {
+    for (const row of rows) {
+      images.push(known.decode(row));
+      await session.pause();
+    }
+  }
+  return images;
+}
+
+/** The numbers of the components of images, each once. */
+export async function distinctNumbers(
+  session: ReadSession,
+  known: Generation,
+  images: readonly DecodedImage[],
+): Promise<number[]> {
+  const isSeen = new Uint8Array(known.size);
+  const found: number[] = [];
+  for (const { numbers } of images) {
+    for (const number of numbers) {
+      if (isSeen[number] === 1) continue;
+      isSeen[number] = 1;
+      found.push(number);
+    }
+    await session.pause();
+  }
+  return found;
+}
+
+function counts({ vulnerability, state, statements }: Resolved, filter: FindingFilter, ids: ReadonlySet<string>) {
   const { states, levels, minEpss, knownExploited, fixStates } = filter;
-  const { level, epss } = vulnerability;
+  const { level, epss, id, aliases } = vulnerability;
   return (
     states.has(state) &&
+    (ids.size === 0 || ids.has(id) || aliases.some((alias) => ids.has(alias))) &&
     (levels === undefined || levels.size === 0 || levels.has(level)) &&
     (minEpss === undefined || (epss ?? -1) >= minEpss) &&
     (knownExploited === undefined || vulnerability.knownExploited === knownExploited) &&

@@ -24,19 +24,33 @@ const digestName = /^(.*)@([a-z0-9]+(?:[+._-][a-z0-9]+)*:[0-9a-zA-Z=_-]+)$/;
 const tagName = /^(.*):([\w][\w.-]{0,127})$/;
 const form = "must be REPO:TAG or REPO@DIGEST, with the name or the uid of a repo";
 
+/** Where an image is looked for. */
+interface Place {
+  /** The field of the request, for errors. */
+  readonly field: string;
+  readonly scopes: readonly string[];
+  /** The repo of a name that has none. */
+  readonly repo?: string;
+}
+
+/** The uids that a filter by the name of an image asks for: none for an empty one, undefined without it. */
+export async function imageUids(
+  session: ReadSession,
+  name: string | undefined,
+  place: Place,
+): Promise<readonly string[] | undefined> {
+  if (name === undefined) return undefined;
+  return name === "" ? [] : [(await findImage(session, name, place)).uid];
+}
+
 /**
  * Finds an image in these scopes.
- * @param field for errors. @param repo the repo of a name that has none.
  * Errors: INVALID_ARGUMENT for another form, or for a repo name that several repos have; NOT_FOUND.
  */
 export async function findImage(
   session: ReadSession,
   name: string,
-  {
-    field,
-    scopes,
-    repo: byDefault = "",
-  }: { readonly field: string; readonly scopes: readonly string[]; readonly repo?: string },
+  { field, scopes, repo: byDefault = "" }: Place,
 ): Promise<FoundImage> {
   const { repo, tag, digest } = parse(field, name);
   const [repoUid, other] = await findRepos(session, repo || byDefault, scopes);

@@ -9,23 +9,22 @@ import {
   LevelCountSchema,
 } from "../../../gen/platform/findings/v1/images_pb.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
-import { eachComponent } from "../matches/image-body.ts";
 import { imageComponents } from "../matches/tables.ts";
 import { readImages } from "../registry/images.ts";
 import { repos } from "../registry/repos.ts";
-import { type Held, heldFindings } from "./found-findings.ts";
+import { countingOf, distinctNumbers } from "./found-findings.ts";
+import type { DecodedImage, Generation } from "./known-components.ts";
 import { statesOf } from "./messages.ts";
+import type { Resolved } from "./resolved.ts";
 import { tagsOf } from "./selected-images.ts";
 
 /** Messages of these rows of image components, in their order. */
-export async function imageViews(session: ReadSession, rows: readonly Row[]): Promise<Image[]> {
+export async function imageViews(session: ReadSession, known: Generation, rows: readonly Row[]): Promise<Image[]> {
   const images = rows.map((row) => ({ uid: row.uid, repo: row.parent, digest: row.columns.digest as string, row }));
   const names = await session.getMany(repos.table, [...new Set(images.map(({ repo }) => repo))]);
   const tags = await tagsOf(session, images);
-  const counts = await countsOf(
-    session,
-    images.map(({ uid }) => uid),
-  );
+  const decoded = rows.map((row) => known.decode(row));
+  await known.load(session, await distinctNumbers(session, known, decoded));
   const platforms = new Map<string, readonly string[]>();
   for (const [repo, ofRepo] of Map.groupBy(images, (image) => image.repo)) {
     const known = await readImages(
@@ -41,19 +40,15 @@ export async function imageViews(session: ReadSession, rows: readonly Row[]): Pr
         ),
       );
   }
-  return images.map(({ uid, repo, digest, row }) => {
-    const { levels = [], oldestMs } = counts.get(uid) ?? {};
-    let componentCount = 0;
-    eachComponent(row.body, () => {
-      componentCount++;
-    });
+  return images.map(({ uid, repo, digest, row }, i) => {
+    const { levels, oldestMs } = countsOf(known, decoded[i]!);
     return create(ImageSchema, {
       repo,
       repoName: String(names.get(repo)?.columns.name ?? ""),
       digest,
       tags: [...tags.get(uid)!],
       platforms: [...new Set(platforms.get(uid))].sort(),
-      componentCount,
+      componentCount: decoded[i]!.numbers.length,
       levelCounts: levels,
       ...(oldestMs !== undefined && { oldestFindingTime: timestampFromMs(oldestMs) }),
       hasSbom: row.columns.has_sbom === 1,
@@ -61,25 +56,17 @@ export async function imageViews(session: ReadSession, rows: readonly Row[]): Pr
   });
 }
 
-interface Counts {
-  readonly levels: LevelCount[];
-  readonly oldestMs: number | undefined;
-}
-
-/** The findings of images that are affected or under investigation, by the uid of the image. */
-async function countsOf(session: ReadSession, uids: readonly string[]): Promise<ReadonlyMap<string, Counts>> {
-  if (uids.length === 0) return new Map();
-  const found = new Map<string, { readonly levels: Map<Finding_Level, number>; oldestMs: number }>();
-  for (const { findings, images } of await heldFindings(session, { uids }, { states: statesOf([]) }))
-    for (const { image, sinceMs } of images)
-      for (const finding of findings) {
-        const counts = found.get(image.uid) ?? { levels: new Map(), oldestMs: Number.POSITIVE_INFINITY };
-        const { level } = finding.vulnerability;
-        counts.levels.set(level, (counts.levels.get(level) ?? 0) + 1);
-        counts.oldestMs = Math.min(counts.oldestMs, Math.max(finding.sinceMs, sinceMs));
-        found.set(image.uid, counts);
-      }
-  return new Map([...found].map(([uid, { levels, oldestMs }]) => [uid, { levels: levelCounts(levels), oldestMs }]));
+/** The findings of an image that are affected or under investigation, and when the oldest was first seen. */
+function countsOf(known: Generation, { numbers, since }: DecodedImage) {
+  const levels = new Map<Finding_Level, number>();
+  let oldestMs: number | undefined;
+  for (const [number, findings] of countingOf(known, numbers, { states: statesOf([]) }))
+    for (const { vulnerability, sinceMs } of findings) {
+      levels.set(vulnerability.level, (levels.get(vulnerability.level) ?? 0) + 1);
+      const firstMs = Math.max(sinceMs, since[numbers.indexOf(number)]! * 1000);
+      oldestMs = Math.min(oldestMs ?? firstMs, firstMs);
+    }
+  return { levels: levelCounts(levels), oldestMs };
 }
 
 /** The most severe first. */
@@ -87,8 +74,8 @@ export function levelCounts(counts: ReadonlyMap<Finding_Level, number>): LevelCo
   return [...counts].sort(([a], [b]) => b - a).map(([level, count]) => create(LevelCountSchema, { level, count }));
 }
 
-/** How many findings components have by level, each once. */
-export function countLevels(findings: Held["findings"]): LevelCount[] {
+/** How many findings there are by level. */
+export function countLevels(findings: readonly Resolved[]): LevelCount[] {
   const counts = new Map<Finding_Level, number>();
   for (const { vulnerability } of findings) counts.set(vulnerability.level, (counts.get(vulnerability.level) ?? 0) + 1);
   return levelCounts(counts);

@@ -24,8 +24,14 @@ import { componentsOf } from "../matches/components.ts";
 import { imageComponents } from "../matches/tables.ts";
 import { imageUid } from "../registry/images.ts";
 import { compareImages } from "./compare-images.ts";
-import { type FindingFilter, heldFindings } from "./found-findings.ts";
+import {
+  componentsAsked as componentsWithFindings,
+  type FindingFilter,
+  findFindings,
+  withComponents,
+} from "./found-findings.ts";
 import { imageRowsOf, imageViews } from "./image-views.ts";
+import type { Generation, KnownComponents } from "./known-components.ts";
 import { listComponents } from "./list-components.ts";
 import { statesOf } from "./messages.ts";
 import { selectImages } from "./selected-images.ts";
@@ -39,27 +45,28 @@ const sortable = {
   ],
 };
 
-/** @param repos the parent of images. */
-export function findingImagesService(repos: Resource): MountedService {
+/** @param repos the parent of images. @param memory what is known about components. */
+export function findingImagesService(repos: Resource, memory: KnownComponents): MountedService {
   return implement(ImagesService, [], {
     async getImage({ repo, digest }, context) {
       await requireResource(repos, repo, context);
       const session = databaseOf(context);
       const row = (await imageRowsOf(session, [imageUid(repo, digest)])).values().next().value;
       if (row === undefined) throw notFound({ type: "registry.platform.internal/Image", uid: digest });
-      return (await imageViews(session, [row]))[0]!;
+      return (await imageViews(session, await memory.open(session), [row]))[0]!;
     },
 
     async listImages(request, context) {
       const { query, order, after, pageSize, tokenAfter } = openList(sortable, request, context);
       const session = databaseOf(context);
-      const selection = await selectionFor(session, query, scopesOf(context));
+      const known = await memory.open(session);
+      const selection = await selectionFor(session, known, query, scopesOf(context));
       const found = { ...selection, orderBy: order, ...(after && { after }), skip: request.skip, limit: pageSize + 1 };
       const [rows, totalCount] = await Promise.all([
         session.list(imageComponents, found),
         session.count(imageComponents, selection),
       ]);
-      const views = await imageViews(session, rows.slice(0, pageSize));
+      const views = await imageViews(session, known, rows.slice(0, pageSize));
       const length = messagePageLength(ImageSchema, views);
       const last = length < rows.length ? rows[length - 1] : undefined;
       return create(ListImagesResponseSchema, {
@@ -70,9 +77,10 @@ export function findingImagesService(repos: Resource): MountedService {
       });
     },
 
-    compareImages,
+    compareImages: async (request, context) => compareImages(request, await memory.open(databaseOf(context)), context),
     listTagHistory,
-    listComponents,
+    listComponents: async (request, context) =>
+      listComponents(request, await memory.open(databaseOf(context)), context),
   });
 }
 
@@ -83,6 +91,7 @@ function keyOf(row: Row, order: readonly { readonly column: string }[]) {
 /** The images that a request asks for. Errors: INVALID_ARGUMENT for a package URL or a range of versions. */
 async function selectionFor(
   session: ReadSession,
+  known: Generation,
   query: ListImagesRequest,
   scopes: readonly string[],
 ): Promise<Selection> {
@@ -91,8 +100,7 @@ async function selectionFor(
   if (components?.length === 0) return { within: [] };
   const selection = await selectImages(session, { uidp, repo, tags, onlyTagged, digests, components }, scopes);
   const filter = findingFilter(query);
-  const restricted =
-    filter === undefined ? selection : { ...selection, uids: await uidsWith(session, selection, filter) };
+  const restricted = filter === undefined ? selection : await withFindings(session, known, selection, filter);
   if (query.hasSbom === undefined) return restricted;
   return { ...restricted, where: [...(restricted.where ?? []), { column: "has_sbom", equals: query.hasSbom ? 1 : 0 }] };
 }
@@ -107,9 +115,18 @@ function findingFilter(query: ListImagesRequest): FindingFilter | undefined {
     : undefined;
 }
 
-async function uidsWith(session: ReadSession, selection: Selection, filter: FindingFilter): Promise<string[]> {
-  const held = await heldFindings(session, selection, filter);
-  return [...new Set(held.flatMap(({ images }) => images.map(({ image }) => image.uid)))];
+/** The part of a selection that has findings which count. */
+async function withFindings(
+  session: ReadSession,
+  known: Generation,
+  selection: Selection,
+  filter: FindingFilter,
+): Promise<Selection> {
+  const asked = await componentsWithFindings(session, known, filter);
+  if (asked !== undefined) return withComponents(selection, asked);
+  const { images, findings } = await findFindings(session, known, selection, filter);
+  const having = images.filter(({ numbers }) => numbers.some((number) => findings.has(number)));
+  return { ...selection, uids: having.map(({ uid }) => uid) };
 }
 
 /** The ids of the components that `purl` and `version` ask for; undefined when they ask for none. */
@@ -117,6 +134,7 @@ async function componentsAsked(
   session: ReadSession,
   { purl, version }: ListImagesRequest,
 ): Promise<readonly string[] | undefined> {
+  if (purl === "" || version === "") return [];
   if (purl === undefined) {
     if (version !== undefined) throw invalid({ field: "version", description: "needs purl beside it" });
     return undefined;

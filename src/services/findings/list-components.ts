@@ -5,16 +5,23 @@ import {
   type ListComponentsRequest,
   ListComponentsResponseSchema,
   ListedComponentSchema,
+  type Occurrence,
+  OccurrenceSchema,
 } from "../../../gen/platform/findings/v1/images_pb.ts";
 import { scopesOf } from "../../auth/index.ts";
 import { unmatchedReason } from "../../matching/index.ts";
 import { databaseOf, messagePageLength, openList } from "../../resource/index.ts";
-import type { ScalarValue } from "../../store/index.ts";
-import { readMatches } from "../matches/component-matches.ts";
-import { readComponents, type StoredComponent } from "../matches/components.ts";
-import { countingOf, type ImageOf, imagesByComponent } from "./found-findings.ts";
-import { findImage } from "./image-names.ts";
+import type { ReadSession, ScalarValue } from "../../store/index.ts";
+import { componentId, type StoredComponent } from "../matches/components.ts";
+import { componentOfPackage } from "../registry/image-components.ts";
+import { readImages } from "../registry/images.ts";
+import { readImageLists } from "../registry/package-lists.ts";
+import { compareKeys } from "./finding-order.ts";
+import { countingOf, distinctNumbers, readImagesOf } from "./found-findings.ts";
+import { imageUids } from "./image-names.ts";
 import { countLevels } from "./image-views.ts";
+import type { DecodedImage, Generation } from "./known-components.ts";
+import { Leading } from "./leading.ts";
 import { componentMessage, statesOf } from "./messages.ts";
 import { wantedPackages } from "./package-filter.ts";
 import { selectImages } from "./selected-images.ts";
@@ -27,68 +34,108 @@ const sortable = {
   ],
 };
 
+/** A component of the selection. */
+interface Listed {
+  readonly number: number;
+  readonly component: StoredComponent;
+  readonly imageCount: number;
+  readonly key: readonly ScalarValue[];
+}
+
+/** The components between two pauses. */
+const portion = 100;
+
 /** Errors: INVALID_ARGUMENT, NOT_FOUND for an image that does not exist. */
-export async function listComponents(request: ListComponentsRequest, context: HandlerContext) {
+export async function listComponents(request: ListComponentsRequest, known: Generation, context: HandlerContext) {
   const { query, order, after, pageSize, tokenAfter } = openList(sortable, request, context);
   const session = databaseOf(context);
   const scopes = scopesOf(context);
   const { uidp, repo, onlyTagged, image } = query;
-  const named = image === undefined ? undefined : await findImage(session, image, { field: "image", scopes });
-  const uids = named && [named.uid];
-  const images = await imagesByComponent(
+  const uids = await imageUids(session, image, { field: "image", scopes });
+  const images = await readImagesOf(
     session,
+    known,
     await selectImages(session, { uidp, repo, onlyTagged, uids }, scopes),
   );
-  const components = await readComponents(session, [...images.keys()]);
+  const counts = new Uint32Array(known.size);
+  for (const { numbers } of images) {
+    for (const number of numbers) counts[number]!++;
+    await session.pause();
+  }
+  const numbers = await distinctNumbers(session, known, images);
+  await known.loadComponents(session, numbers);
   const isWanted = wantedPackages(query);
-  const found = [...components.values()].filter(
-    (component) =>
-      (isWanted === undefined || isWanted(component)) &&
-      (query.unmatched === undefined || (unmatchedReason(component) !== undefined) === query.unmatched),
-  );
-  const keyOf = (component: StoredComponent): readonly ScalarValue[] => [
-    ...order.map(({ column }) => valueOf(component, images, column)),
-    component.purl,
-  ];
+  const licenses = new Set(query.licenses);
   const terms = [...order, { column: "purl", descending: false }];
-  const compare = (a: readonly ScalarValue[], b: readonly ScalarValue[]) => {
-    for (const [i, { descending }] of terms.entries()) if (a[i] !== b[i]) return a[i]! < b[i]! === descending ? 1 : -1;
-    return 0;
-  };
-  const sorted = found
-    .map((component) => ({ component, key: keyOf(component) }))
-    .filter(({ key }) => after === undefined || compare(key, after) > 0)
-    .sort((a, b) => compare(a.key, b.key));
-  const rest = sorted.slice(request.skip);
+  const leading = new Leading<Listed>(request.skip + pageSize + 1, (a, b) => compareKeys(a.key, b.key, terms));
+  let total = 0;
+  for (const number of numbers) {
+    const component = known.component(number);
+    if (isWanted?.(component) === false) continue;
+    if (licenses.size > 0 && !component.licenses.some((license) => licenses.has(license))) continue;
+    if (query.unmatched !== undefined && (unmatchedReason(component) !== undefined) !== query.unmatched) continue;
+    total++;
+    const imageCount = counts[number]!;
+    const key = terms.map(({ column }) => orderValue(component, imageCount, column));
+    if (after === undefined || compareKeys(key, after, terms) > 0) leading.add({ number, component, imageCount, key });
+    if (total % portion === 0) await session.pause();
+  }
+  const occurrences = images.length === 1 && uids !== undefined ? await occurrencesIn(session, images[0]!) : undefined;
+  const rest = leading.items().slice(request.skip);
   const page = rest.slice(0, pageSize);
-  const shown = new Map(page.map(({ component: { id } }) => [id, images.get(id)!]));
-  const held = await countingOf(session, shown, await readMatches(session, [...shown.keys()]), {
-    states: statesOf([]),
-  });
-  const findings = new Map(held.map((each) => [each.component.id, each.findings]));
-  const messages = page.map(({ component }) =>
+  await known.load(
+    session,
+    page.map(({ number }) => number),
+  );
+  const open = countingOf(
+    known,
+    page.map(({ number }) => number),
+    { states: statesOf([]) },
+  );
+  const messages = page.map(({ number, component, imageCount }) =>
     create(ListedComponentSchema, {
       component: componentMessage(component),
-      imageCount: images.get(component.id)!.length,
-      levelCounts: countLevels(findings.get(component.id) ?? []),
+      imageCount,
+      levelCounts: countLevels(open.get(number) ?? []),
       unmatchedReason: unmatchedReason(component) ?? "",
+      occurrences: occurrences?.get(component.id) ?? [],
     }),
   );
   const length = messagePageLength(ListedComponentSchema, messages);
   const last = length < rest.length ? page[length - 1] : undefined;
   return create(ListComponentsResponseSchema, {
     components: messages.slice(0, length),
-    totalCount: BigInt(found.length),
+    totalCount: BigInt(total),
     skipped: request.skip,
     ...(last && { nextPageToken: tokenAfter(last.key) }),
   });
 }
 
-function valueOf(
-  component: StoredComponent,
-  images: ReadonlyMap<string, readonly ImageOf[]>,
-  column: string,
-): ScalarValue {
-  if (column === "image_count") return images.get(component.id)!.length;
-  return column === "version" ? component.version : `${component.name} ${component.type} ${component.namespace}`;
+/** Where the components of an image are, by id: in the image itself, and in each of its platforms. */
+async function occurrencesIn(session: ReadSession, { repo, digest }: DecodedImage) {
+  const platforms = (await readImages(session, repo, [digest])).get(digest)?.platforms ?? [];
+  const lists = await readImageLists(session, repo, [digest, ...platforms.map((platform) => platform.digest)]);
+  const found = new Map<string, Occurrence[]>();
+  for (const [part, { packages }] of lists)
+    for (const each of packages) {
+      const { locations = [], layer = "", owner = "" } = each;
+      if (locations.length === 0 && layer === "" && owner === "") continue;
+      const id = componentId(componentOfPackage(each).purl);
+      const occurrence = create(OccurrenceSchema, { digest: part, locations: [...locations], layer, owner });
+      found.set(id, [...(found.get(id) ?? []), occurrence]);
+    }
+  return found;
+}
+
+function orderValue(component: StoredComponent, imageCount: number, column: string): ScalarValue {
+  switch (column) {
+    case "image_count":
+      return imageCount;
+    case "version":
+      return component.version;
+    case "package":
+      return `${component.name} ${component.type} ${component.namespace}`;
+    default:
+      return component.purl;
+  }
 }

@@ -19,6 +19,7 @@ export function wantedPackages({ purls, packageNames, types }: PackageFilters) {
   const exact = new Set<string>();
   const keys = new Set<string>();
   for (const [i, purl] of purls.entries()) {
+    if (purl === "") continue; // it matches nothing
     const component = componentOf(purl);
     const key = typeof component === "string" ? packageKeyOfUrl(purl) : undefined;
     if (typeof component !== "string") exact.add(component.purl);

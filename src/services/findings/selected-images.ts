@@ -25,8 +25,8 @@ export interface ImageFilter {
 const portion = 500;
 
 /**
- * The selection of a filter among the images in `scopes`. The manifest of a platform in an index is left out, unless the
- * filter names it or asks for tags.
+ * The selection of a filter among the images in `scopes`. The manifest of a platform in an index is left out, unless
+ * the filter names it or asks for tags.
  */
 export async function selectImages(
   session: ReadSession,

@@ -16,7 +16,8 @@ import { fixedUid } from "../../new-uid.ts";
 import { newRow } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
 import { type Affected, affectedByKey } from "./affected.ts";
-import { componentsWithKeys, componentUid, idLength, lockMatches, type StoredComponent } from "./components.ts";
+import { componentsWithKeys, componentUid, idLength, type StoredComponent } from "./components.ts";
+import { changeRevision } from "./revision.ts";
 import { componentMatches } from "./tables.ts";
 
 /** What a record says about a component. */
@@ -112,7 +113,7 @@ export async function refreshMatches(
   nowMs: number,
 ): Promise<void> {
   if (saved.length === 0 && removed.length === 0) return;
-  await lockMatches(session);
+  await changeRevision(session);
   const stored = await matchRowsOf(session, [...removed, ...saved.map(({ uid }) => uid)]);
   for (const uid of removed) for (const row of stored.get(uid) ?? []) await endMatch(session, row, nowMs);
   const byKey = Map.groupBy(saved, ({ key }) => key);

@@ -3,13 +3,15 @@
  */
 import { type Component, componentOf } from "../../matching/index.ts";
 import { fixedUid } from "../../new-uid.ts";
-import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
+import type { ReadSession, Row } from "../../store/index.ts";
 import { components } from "./tables.ts";
 
 /** A component as it is stored. */
 export interface StoredComponent extends Component {
   /** The first 16 digits of its uid, which images name it by. */
   readonly id: string;
+  /** Those that any document names, sorted. */
+  readonly licenses: readonly string[];
 }
 
 /** The hex digits of an id. */
@@ -27,14 +29,6 @@ export function componentUid(id: string): string {
 
 /** The rows that are read at once. */
 const portion = 1000;
-
-/**
- * Makes transactions that add components, and those that change what is affected, wait for one another. Else neither
- * would see what the other adds.
- */
-export function lockMatches(session: WriteSession) {
-  return session.lockSetting("matches");
-}
 
 /** The components with these ids, by id. */
 export async function readComponents(

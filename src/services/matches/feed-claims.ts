@@ -4,6 +4,7 @@
  */
 import { type FeedScope, FeedScopes } from "../../matching/index.ts";
 import type { ReadSession, WriteSession } from "../../store/index.ts";
+import { changeRevision } from "./revision.ts";
 
 /** Packages that a feed is complete for. */
 export type FeedClaim = Omit<FeedScope, "feed">;
@@ -49,6 +50,7 @@ export async function saveFeed(
   const stored = before === undefined || before.claims.length === 0 ? defaults : before.claims;
   const all = [...feeds.filter((each) => !isSame(each)), { ...imported, claims: claims ?? stored }];
   all.sort((a, b) => (`${a.command}\0${a.feed}` < `${b.command}\0${b.feed}` ? -1 : 1));
+  if (JSON.stringify(before?.claims ?? []) !== JSON.stringify(claims ?? stored)) await changeRevision(session);
   await session.putSetting(setting, Buffer.from(JSON.stringify(all)));
 }
 

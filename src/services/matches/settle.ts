@@ -1,6 +1,6 @@
 /**
- * Brings what depends on records up to date: their alias groups, what they say of packages in each group, the matches of
- * that, and the vulnerabilities.
+ * Brings what depends on records up to date: their alias groups, what they say of packages in each group, the
+ * matches of that, and the vulnerabilities.
  *
  * Ids are linked through records. Only records that are linked to a changed one, before or after the change, can be of
  * another group than before: these are read, and no others. So the result depends on what is stored, and not on the

@@ -42,8 +42,8 @@ export const componentMatches: TableSpec = {
 
 /**
  * The components of an image, those of all platforms for an index, by their ids. The uid is that of the image. `parts`
- * are the digests of its platforms; `is_part` is 1 for the manifest of a platform in an index, `has_sbom` where it or one
- * of its platforms has a list of packages.
+ * are the digests of its platforms. `is_part` is 1 for the manifest of a platform in an index, `has_sbom` where it or
+ * one of its platforms has a list of packages.
  */
 export const imageComponents: TableSpec = {
   name: "image_components",

@@ -49,7 +49,7 @@ function compare(type: string, a: Bound, b: Bound): number {
   return comparePackageVersions(type, a.version, b.version) || rankOf(a) - rankOf(b);
 }
 
-/** Of bounds at one version, what ends before it comes before what begins with it, and that before what ends after it. */
+/** Of bounds at one version: what ends before it, what begins with it, what ends with it. */
 function rankOf({ comparator }: Bound): number {
   return ["<", ">=", "<="].indexOf(comparator);
 }

@@ -22,9 +22,8 @@ export const vulnerabilities = defineResource({
     id: { text: ({ id }) => id },
     identifiers: { texts: ({ id, aliases }) => [id, ...aliases] },
     related: { texts: ({ records }) => records.flatMap(({ upstream, related }) => [...upstream, ...related]) },
-    packages: {
-      texts: ({ affected }) => affected.flatMap(({ packageUrl }) => packageKeyOfUrl(packageUrl) ?? []),
-    },
+    // The package URLs of affected packages are their keys.
+    packages: { texts: ({ affected }) => affected.map(({ packageUrl }) => packageUrl).filter((key) => key !== "") },
     level: { integer: ({ level }) => level },
     score: { integer: ({ score }) => (score === undefined ? unknown : Math.round(score * 100)) },
     epss: { integer: ({ epss }) => (epss === undefined ? unknown : Math.round(epss * 1_000_000)) },
@@ -82,6 +81,9 @@ async function vulnerabilitiesNamed(session: ReadSession, given: readonly string
   return [...found, ...given.slice(found.length)];
 }
 
+/** Times that are too far away for a column are the first or the last that it can have. */
 function microseconds(time: { readonly seconds: bigint; readonly nanos: number } | undefined): number {
-  return time === undefined ? 0 : Number(time.seconds) * 1_000_000 + Math.floor(time.nanos / 1000);
+  if (time === undefined) return 0;
+  const us = Number(time.seconds) * 1_000_000 + Math.floor(time.nanos / 1000);
+  return Math.min(Number.MAX_SAFE_INTEGER, Math.max(Number.MIN_SAFE_INTEGER, us));
 }

@@ -15,6 +15,7 @@ import { type ExploitScore, isCve, readScores } from "./exploit-scores.ts";
 import { type KnownExploit, readKnownExploits } from "./known-exploits.ts";
 import { ratingMessages } from "./ratings.ts";
 import type { StoredRecord } from "./records.ts";
+import { changeRevision } from "./revision.ts";
 import { affectedPackages } from "./tables.ts";
 import { vulnerabilities } from "./vulnerabilities.ts";
 
@@ -39,6 +40,7 @@ export async function rewriteVulnerabilities(
   nowMs: number,
 ): Promise<void> {
   const { table } = vulnerabilities;
+  await changeRevision(session);
   const stored = await session.getMany(table, [...new Set([...known.keys(), ...touched])]);
   for (const uid of stored.keys()) if (!records.has(uid) && touched.has(uid)) await session.remove(table, uid);
   const changed = [...records.keys()].filter(
@@ -61,6 +63,7 @@ export async function rewriteExploits(session: WriteSession, cves: readonly stri
   const where = [{ column: "id", in: cves }];
   const orderBy = [{ column: "id", descending: false }];
   if (cves.length === 0) return;
+  await changeRevision(session);
   const [scores, exploits] = [await readScores(session, cves), await readKnownExploits(session, cves)];
   for await (const rows of session.pages(table, { where, orderBy, limit: portion })) {
     for (const row of rows) {

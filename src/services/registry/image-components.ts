@@ -3,16 +3,16 @@
  * an image. An index has the components of all its platforms. Each component has the time since which the image is
  * known to have it.
  */
-import { type Component, componentOf } from "../../matching/index.ts";
+import { componentOf } from "../../matching/index.ts";
 import { formatPackageUrl } from "../../package-url.ts";
 import { newRow, type Saved } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
 import { componentId, genericComponent } from "../matches/components.ts";
 import { componentsIn, imageBody } from "../matches/image-body.ts";
-import { saveComponents } from "../matches/save-components.ts";
+import { type ComponentToSave, saveComponents } from "../matches/save-components.ts";
 import { imageComponents } from "../matches/tables.ts";
 import { type Image, images, imageUid, readImages, storeImage } from "./images.ts";
-import { type ImagePackage, readPackageLists } from "./package-lists.ts";
+import { type ImagePackage, readImageLists } from "./package-lists.ts";
 
 /** Stores an image of a repo. What was read of its bills of materials stays, if it is not given. */
 export async function saveImage(session: WriteSession, repoUid: string, image: Image, nowMs: number): Promise<Saved> {
@@ -47,7 +47,7 @@ export async function refreshImageComponents(
   const image = (await readImages(session, repoUid, [digest])).get(digest);
   const parts = image?.platforms.map((platform) => platform.digest) ?? [];
   // A list of packages may come before the registry's notification of the image.
-  if (image !== undefined || (await readPackageLists(session, repoUid, [digest])).size > 0)
+  if (image !== undefined || (await readImageLists(session, repoUid, [digest])).size > 0)
     await save(session, repoUid, { digest, parts, isPart: indexes.length > 0 }, nowMs);
   else await session.remove(imageComponents, imageUid(repoUid, digest));
   for (const index of indexes) await save(session, repoUid, contentOf(index), nowMs);
@@ -107,12 +107,14 @@ async function save(
   { digest, parts, isPart }: ImageContent,
   nowMs: number,
 ): Promise<void> {
-  const lists = await readPackageLists(session, repoUid, [digest, ...parts]);
-  const found = new Map<string, Component>();
-  for (const packages of lists.values())
+  const lists = await readImageLists(session, repoUid, [digest, ...parts]);
+  const found = new Map<string, ComponentToSave>();
+  for (const { packages } of lists.values())
     for (const each of packages) {
       const component = componentOfPackage(each);
-      found.set(componentId(component.purl), component);
+      const id = componentId(component.purl);
+      const licenses = [...(found.get(id)?.licenses ?? []), ...(each.licenses ?? [])];
+      found.set(id, { component, licenses });
     }
   await saveComponents(session, found, nowMs);
   const uid = imageUid(repoUid, digest);
@@ -132,7 +134,7 @@ async function save(
 }
 
 /** The component of a package of an image. */
-function componentOfPackage({ name, version, type, namespace, distro, origin, originVersion }: ImagePackage) {
+export function componentOfPackage({ name, version, type, namespace, distro, origin, originVersion }: ImagePackage) {
   if (type === "") return genericComponent(name, version);
   const component = componentOf(formatPackageUrl({ type, namespace, distro }, name), {
     version,

@@ -7,81 +7,121 @@
  * The one from a file takes precedence. Without it, the packages are those of all attestations: they are about the same
  * content, so a package is known for fixed only if none of them says otherwise.
  */
-import { type Saved, saveContent } from "../../resource/index.ts";
+import { type RowChange, type Saved, saveContent } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
 import { imageComponents } from "../matches/tables.ts";
 import { refreshImageComponents, removeImageComponents } from "./image-components.ts";
 import { images, imageUid, type ReadSbom, readImages, storeImage } from "./images.ts";
-import { type ImagePackage, imagePackages, listsOf, type PackageLists, readPackageLists } from "./package-lists.ts";
-import { tagMoves } from "./tag-moves.ts";
+import {
+  type ImageList,
+  type ImagePackage,
+  imagePackages,
+  listsOf,
+  type PackageLists,
+  readImageLists,
+} from "./package-lists.ts";
+import {
+  removeDocuments,
+  replaceDocuments,
+  type SbomDocumentToSave,
+  sbomDocuments,
+  sbomFiles,
+} from "./sbom-documents.ts";
 
-export type { ImagePackage } from "./package-lists.ts";
+export {
+  type ImageList,
+  type ImagePackage,
+  joinedLists,
+  readImageLists,
+  type UnmatchedPackage,
+} from "./package-lists.ts";
 
-/** Stores the packages of a digest in their order, replacing former ones. */
+/** What bills of materials say, and the documents. */
+export interface ImageSbom extends ImageList {
+  readonly documents?: readonly SbomDocumentToSave[] | undefined;
+}
+
+/** Stores what a file says about a digest, and its documents, replacing former ones. The image may be unknown yet. */
 export async function saveImagePackages(
   session: WriteSession,
   repoUid: string,
   digest: string,
-  packages: readonly ImagePackage[],
+  { documents = [], ...list }: ImageSbom,
   nowMs: number,
+  onChange?: (change: RowChange) => void,
 ): Promise<Saved> {
   const row = await session.get(imagePackages, imageUid(repoUid, digest));
-  return saveLists(session, repoUid, row, { digest, packages, attested: row && listsOf(row).attested }, nowMs);
+  const attested = row && listsOf(row).attested;
+  const saved = await saveLists(session, repoUid, row, { digest, ...list, attested }, nowMs);
+  const ofDocuments = await replaceDocuments(session, { repoUid, digest, source: "" }, documents, nowMs, onChange);
+  return saved === "unchanged" && ofDocuments !== "unchanged" ? "changed" : saved;
 }
 
 /**
- * Stores what the registry has of the bills of materials of an image, replacing what it had. `fresh` are the packages
- * of what was read now, by its digest; those of the others are stored. Returns whether something has changed.
+ * Stores what the registry has of the bills of materials of an image, replacing what it had. `fresh` is what was read
+ * now, by the digests of artifacts; that of the others is stored. Returns whether something has changed.
  */
 export async function saveImageSboms(
   session: WriteSession,
   repoUid: string,
   digest: string,
-  {
-    sboms,
-    fresh,
-  }: { readonly sboms: readonly ReadSbom[]; readonly fresh: ReadonlyMap<string, readonly ImagePackage[]> },
+  { sboms, fresh }: { readonly sboms: readonly ReadSbom[]; readonly fresh: ReadonlyMap<string, ImageSbom> },
   nowMs: number,
 ): Promise<boolean> {
   const image = (await readImages(session, repoUid, [digest])).get(digest);
   if (image === undefined) return false; // it was removed meanwhile
   const row = await session.get(imagePackages, imageUid(repoUid, digest));
-  const { packages, attested: former = [] }: PackageLists = row === undefined ? { digest } : listsOf(row);
-  const lists = new Map([...former.map((list) => [list.digest, list.packages] as const), ...fresh]);
+  const { attested: former = [], ...own }: PackageLists = row === undefined ? { digest } : listsOf(row);
+  const lists = new Map<string, ImageList>(former.map(({ digest: artifact, ...list }) => [artifact, list]));
+  for (const [artifact, { documents, ...list }] of fresh) lists.set(artifact, list);
   const attested = sboms.flatMap((sbom) => {
     const list = lists.get(sbom.digest);
-    return list === undefined ? [] : [{ digest: sbom.digest, packages: list }];
+    return list === undefined ? [] : [{ digest: sbom.digest, ...list }];
   });
   // One whose packages another import has removed meanwhile is to be read again.
   const known = sboms.filter((sbom) => sbom.packages === "none" || lists.has(sbom.digest));
-  const isRead = (await storeImage(session, repoUid, { ...image, sboms: known }, nowMs)) !== "unchanged";
-  if (packages === undefined && attested.length === 0) {
+  let isChanged = (await storeImage(session, repoUid, { ...image, sboms: known }, nowMs)) !== "unchanged";
+  const sources = new Set(["", ...attested.map((list) => list.digest)]);
+  const isGone = (_uid: string, source: string) => !sources.has(source);
+  isChanged = (await removeDocuments(session, repoUid, digest, isGone)) || isChanged;
+  for (const [source, { documents = [] }] of fresh) {
+    if (!sources.has(source)) continue;
+    const saved = await replaceDocuments(session, { repoUid, digest, source }, documents, nowMs);
+    isChanged = saved !== "unchanged" || isChanged;
+  }
+  if (own.packages === undefined && attested.length === 0) {
     const isRemoved = (await session.remove(imagePackages, imageUid(repoUid, digest))) !== undefined;
     if (isRemoved) await refreshImageComponents(session, repoUid, digest, nowMs);
-    return isRemoved || isRead;
+    return isRemoved || isChanged;
   }
-  return (await saveLists(session, repoUid, row, { digest, packages, attested }, nowMs)) !== "unchanged" || isRead;
+  return (await saveLists(session, repoUid, row, { ...own, attested }, nowMs)) !== "unchanged" || isChanged;
 }
 
 async function saveLists(
   session: WriteSession,
   repoUid: string,
   row: Row | undefined,
-  { digest, packages, attested }: PackageLists,
+  { digest, packages, unmatched, dependencies, attested }: PackageLists,
   nowMs: number,
 ): Promise<Saved> {
-  const body = Buffer.from(JSON.stringify({ digest, packages, attested: attested?.length ? attested : undefined }));
+  const lists = { digest, packages, unmatched, dependencies, attested: attested?.length ? attested : undefined };
+  const body = Buffer.from(JSON.stringify(lists));
   const uid = imageUid(repoUid, digest);
   const saved = await saveContent(session, imagePackages, { uid, parent: repoUid, body, columns: {} }, nowMs, row);
   if (saved !== "unchanged") await refreshImageComponents(session, repoUid, digest, nowMs);
   return saved;
 }
 
-/** Removes the images of a repo with their packages and components, and the moves of its tags. */
+/** Removes the images of a repo, their packages and bills of materials. */
 export async function removeImages(session: WriteSession, repoUid: string): Promise<void> {
-  for (const table of [images, imagePackages, imageComponents, tagMoves])
-    for await (const rows of session.pages(table, { parent: repoUid, limit: 200 }))
-      for (const { uid } of rows) await session.remove(table, uid);
+  // The moves of tags are many, and nothing shows them without the tag: they are removed in the background.
+  const tables = [images, imagePackages, imageComponents, sbomDocuments.table, sbomFiles];
+  await Promise.all(
+    tables.map(async (table) => {
+      for await (const rows of session.pages(table, { parent: repoUid, limit: 200, columns: [] }))
+        for (const { uid } of rows) await session.remove(table, uid);
+    }),
+  );
 }
 
 /** Removes a digest that the registry no longer has. Returns whether it was an image. */
@@ -92,6 +132,7 @@ export async function removeImage(
   nowMs: number,
 ): Promise<boolean> {
   const uid = imageUid(repoUid, digest);
+  await removeDocuments(session, repoUid, digest);
   await session.remove(imagePackages, uid);
   const isRemoved = (await session.remove(images, uid)) !== undefined;
   await removeImageComponents(session, repoUid, digest, nowMs);
@@ -111,7 +152,7 @@ export async function readImagePackages(
   const partsOf = (digest: string) => [
     ...new Set([digest, ...(known.get(digest)?.platforms.map((platform) => platform.digest) ?? [])]),
   ];
-  const lists = await readPackageLists(session, repoUid, digests.flatMap(partsOf));
+  const lists = await readImageLists(session, repoUid, digests.flatMap(partsOf));
   const listed = digests.filter((digest) => partsOf(digest).some((part) => lists.has(part)));
-  return new Map(listed.map((digest) => [digest, partsOf(digest).flatMap((part) => lists.get(part) ?? [])]));
+  return new Map(listed.map((digest) => [digest, partsOf(digest).flatMap((part) => lists.get(part)?.packages ?? [])]));
 }

@@ -8,6 +8,7 @@ import { gunzip, gzip } from "node:zlib";
 import { fixedUid } from "../../new-uid.ts";
 import { type Saved, saveContent } from "../../resource/index.ts";
 import type { ReadSession, Row, Selection, TableSpec, WriteSession } from "../../store/index.ts";
+import type { Left } from "./document-notes.ts";
 import { readImages } from "./images.ts";
 
 /** The severities, the least severe first. */
@@ -76,6 +77,16 @@ export interface Scan {
   readonly tags: readonly string[];
   /** The ids of the vulnerabilities by severity, each once, sorted. */
   readonly ids: Readonly<Partial<Record<Severity, readonly string[]>>>;
+  /** Absent in reports that were imported. */
+  readonly upload?: ReportUpload | undefined;
+}
+
+/** What the answer to the upload of a report says. */
+export interface ReportUpload {
+  /** The SHA-256 of the report as it came: `sha256:…`. */
+  readonly documentDigest: string;
+  readonly findingCount: number;
+  readonly left: Left;
 }
 
 /** A report to store. */
@@ -95,6 +106,7 @@ export interface StoredReport extends Scan {
 const reports: TableSpec = {
   name: "vuln_reports",
   columns: { digest: "text", scanner: "integer", scan_time_us: "integer" },
+  quota: "vulnReports",
 };
 const findingsTable: TableSpec = { name: "vuln_report_findings", columns: {} };
 const files: TableSpec = { name: "vuln_report_files", columns: {} };
@@ -107,14 +119,14 @@ const pageSize = 200;
 
 /** Does the part of storing a report that needs no database. */
 export async function packReport(report: ReportToSave): Promise<PackedReport> {
-  const { repoUid, findings, file, digest, scanner, databaseMs, scanMs, tags } = report;
+  const { repoUid, findings, file, digest, scanner, databaseMs, scanMs, tags, upload } = report;
   const idsOf = (severity: Severity) =>
     [...new Set(findings.flatMap((each) => (each.severity === severity ? [each.id] : [])))].sort();
   const ids = Object.fromEntries(severities.map((severity) => [severity, idsOf(severity)]));
   return {
     uid: `${repoUid}/${fixedUid("vuln-report", digest, scanner.name, String(scanMs)).slice(0, 16)}`,
     repoUid,
-    scan: { digest, scanner, databaseMs, scanMs, tags, ids },
+    scan: { digest, scanner, databaseMs, scanMs, tags, ids, upload },
     findings: await compress(Buffer.from(JSON.stringify(findings))),
     file: await compress(file),
   };
@@ -145,6 +157,21 @@ export async function saveReport(session: WriteSession, report: PackedReport, no
     saved.push(await saveContent(session, table, row, nowMs, await session.get(table, uid)));
   }
   return saved.find((each) => each === "added") ?? saved.find((each) => each === "changed") ?? "unchanged";
+}
+
+/** The report about a digest that was uploaded as this document. */
+export async function findUploaded(
+  session: ReadSession,
+  repoUid: string,
+  digest: string,
+  documentDigest: string,
+): Promise<StoredReport | undefined> {
+  const where = [{ column: "digest", equals: digest }];
+  for await (const rows of session.pages(reports, { parent: repoUid, where, limit: pageSize })) {
+    const found = rows.map(storedReport).find(({ upload }) => upload?.documentDigest === documentDigest);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Removes the reports of a repo. */

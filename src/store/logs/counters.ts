@@ -14,7 +14,13 @@ import { ancestorsWithRoot } from "../sql/subtree.ts";
 /** What a counter counts; `changes` counts transactions that change a watched table. */
 export type CounterClass = "below" | "children" | "bytes" | "changes";
 
-const byteCounted: ReadonlySet<string> = new Set(["repo_readmes", "scim_users", "scim_groups"]);
+const byteCounted: ReadonlySet<string> = new Set([
+  "repo_readmes",
+  "scim_users",
+  "scim_groups",
+  "sbom_files",
+  "vex_files",
+]);
 
 /** Whether the bytes of the rows of a table are counted. */
 export function countsBytes(table: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * Adds what findings are computed of: the vulnerabilities and affected packages of feeds, components, what is known about
- * each of them, the components of images, and bills of materials as they were uploaded.
+ * Adds what findings are computed of: the vulnerabilities and affected packages of feeds, components, what is known
+ * about each of them, the components of images, moves of tags, and bills of materials as they were uploaded.
  */
 import type { Migration } from "../migration.ts";
 import { resourceTable } from "../sql/resource-table.ts";

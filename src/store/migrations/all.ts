@@ -15,6 +15,7 @@ import * as m0017 from "./0017-audit-places.ts";
 import * as m0018 from "./0018-delivery-settings.ts";
 import * as m0019 from "./0019-bounds.ts";
 import * as m0020 from "./0020-findings.ts";
+import * as m0021 from "./0021-sbom-files.ts";
 
 export const all: readonly Migration[] = [
   m0007,
@@ -31,6 +32,7 @@ export const all: readonly Migration[] = [
   m0018,
   m0019,
   m0020,
+  m0021,
 ]
   .flatMap((file): Migration[] => Object.values(file))
   .sort((a, b) => (a.name < b.name ? -1 : 1));

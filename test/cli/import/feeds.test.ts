@@ -13,6 +13,8 @@ import { gzipSync } from "node:zlib";
 import { dump } from "js-yaml";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { documents } from "../../../src/services/advisory/documents.ts";
+import { feedClaims } from "../../../src/services/matches/feed-claims.ts";
+import { affectedPackages } from "../../../src/services/matches/tables.ts";
 import { type Database, openDatabase } from "../../../src/store/index.ts";
 import { advisoryDocuments } from "../../feeds/generate-advisories.ts";
 import { tarOf, zipOf } from "../../feeds/source/archives.ts";
@@ -57,6 +59,8 @@ async function storedDocuments(database: Database): Promise<number> {
 const nothing = { read: 0, added: 0, changed: 0, unchanged: 0, removed: 0, refused: 0, unread: 0, passedOver: 0 };
 
 describe("import osv", () => {
+  const named = ["--feed", "osv"];
+
   test("takes records in every form, changes nothing the second time, and only what changed the third", async () => {
     const { run, put } = await installation();
     const a = osv("TEST-2026-1", { aliases: ["CVE-2026-1"], details: "1.10" });
@@ -69,15 +73,15 @@ describe("import osv", () => {
       await put("b.zip", zipOf({ name: "2.json", content: JSON.stringify(b) })),
       await put("c.jsonl", `${JSON.stringify(a)}\n${JSON.stringify(b)}\n`),
     ];
-    expect((await run("osv", forms[0]!)).summary).toEqual({ ...nothing, read: 1, added: 1, passedOver: 1 });
-    expect((await run("osv", forms[1]!)).summary).toEqual({ ...nothing, read: 1, added: 1 });
-    expect(await run("osv", forms[2]!)).toEqual({
+    expect((await run("osv", forms[0]!, ...named)).summary).toEqual({ ...nothing, read: 1, added: 1, passedOver: 1 });
+    expect((await run("osv", forms[1]!, ...named)).summary).toEqual({ ...nothing, read: 1, added: 1 });
+    expect(await run("osv", forms[2]!, ...named)).toEqual({
       code: 0,
       stderr: "",
       summary: { ...nothing, read: 2, unchanged: 2 },
     });
     const changed = await put("d.json", JSON.stringify({ ...b, summary: "changed" }));
-    expect((await run("osv", changed)).summary).toEqual({ ...nothing, read: 1, changed: 1 });
+    expect((await run("osv", changed, ...named)).summary).toEqual({ ...nothing, read: 1, changed: 1 });
   });
 
   test("refuses what is bad with file and reason, and takes the rest", async () => {
@@ -110,7 +114,11 @@ describe("import osv", () => {
 
   test("takes a checkout as it is, and prunes by it", async () => {
     const { run, put, folder } = await installation();
-    await run("osv", await put("before.jsonl", ["X-1", "X-2", "X-3"].map((id) => JSON.stringify(osv(id))).join("\n")));
+    await run(
+      "osv",
+      await put("before.jsonl", ["X-1", "X-2", "X-3"].map((id) => JSON.stringify(osv(id))).join("\n")),
+      ...named,
+    );
     for (const name of ["vulns", "triage", "copies"]) await mkdir(join(folder, "checkout", name), { recursive: true });
     await put("checkout/vulns/X-1.json", JSON.stringify(osv("X-1")));
     await put("checkout/copies/X-1.yaml", dump(osv("X-1")));
@@ -120,11 +128,11 @@ describe("import osv", () => {
     await put("checkout/list.json", '["X-9"]');
     await put("checkout/large.json", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n");
     const checkout = join(folder, "checkout");
-    const strict = await run("osv", checkout, "--strict");
+    const strict = await run("osv", checkout, ...named, "--strict");
     expect([strict.code, strict.summary]).toEqual([1, { ...nothing, read: 6, unchanged: 1, refused: 5 }]);
     expect(strict.stderr).toContain("refused: triage/false_positives.yaml: is not an OSV record");
     await put("checkout/vulns/X-2.json", JSON.stringify({ ...osv("X-2"), modified: "yesterday" }));
-    expect((await run("osv", checkout, "--prune")).summary).toEqual({
+    expect((await run("osv", checkout, ...named, "--prune")).summary).toEqual({
       ...nothing,
       read: 2,
       unchanged: 1,
@@ -133,27 +141,36 @@ describe("import osv", () => {
       passedOver: 5,
     });
     await put("checkout/vulns/X-2.json", "{");
-    const unparsable = await run("osv", checkout, "--prune");
+    const unparsable = await run("osv", checkout, ...named, "--prune");
     expect(unparsable.summary).toMatchObject({ unchanged: 1, refused: 1, removed: 0 });
     expect(unparsable.stderr).toContain("nothing was removed, because not all of the feed could be read");
     await put("checkout/vulns/X-2.json", JSON.stringify(osv("X-2")));
-    expect(await run("osv", checkout, "--prune")).toMatchObject({ code: 0, summary: { unchanged: 2, passedOver: 5 } });
+    expect(await run("osv", checkout, ...named, "--prune")).toMatchObject({
+      code: 0,
+      summary: { unchanged: 2, passedOver: 5 },
+    });
   });
 
-  test("prunes the sources that the feed has records of, if it could be read", async () => {
+  test("prunes its records, and the metadata of the sources that it has records of, if it could be read", async () => {
     const { run, put } = await installation();
     const lines = (...ids: string[]) => ids.map((id) => JSON.stringify(osv(id))).join("\n");
-    await run("osv", await put("all.jsonl", lines("A-1", "A-2", "B-1")));
+    await run("osv", await put("all.jsonl", lines("A-1", "A-2", "B-1")), ...named);
     const part = await put("part.jsonl", lines("A-2"));
-    expect((await run("osv", part)).summary).toEqual({ ...nothing, read: 1, unchanged: 1 });
+    expect((await run("osv", part, ...named)).summary).toEqual({ ...nothing, read: 1, unchanged: 1 });
     const bad = await put("bad.jsonl", `${lines("A-2")}\n{`);
-    const refused = await run("osv", bad, "--prune");
+    const refused = await run("osv", bad, ...named, "--prune");
     expect(refused.summary).toEqual({ ...nothing, read: 2, unchanged: 1, refused: 1 });
     expect(refused.stderr).toContain("nothing was removed, because not all of the feed could be read");
-    expect((await run("osv", part, "--prune")).summary).toEqual({ ...nothing, read: 1, unchanged: 1, removed: 1 });
-    expect((await run("osv", await put("b.jsonl", lines("A-1", "B-1")))).summary).toMatchObject({
-      added: 1,
+    expect((await run("osv", part, ...named, "--prune")).summary).toEqual({
+      ...nothing,
+      read: 1,
       unchanged: 1,
+      removed: 2,
+    });
+    // The metadata of B-1 are still there, what the feed said of packages is not.
+    expect((await run("osv", await put("b.jsonl", lines("A-1", "B-1")), ...named)).summary).toMatchObject({
+      added: 1,
+      changed: 1,
     });
   });
 
@@ -195,12 +212,56 @@ describe("import osv", () => {
 
   test("reports what no reader knows, by name, and ends well", async () => {
     const { run, put } = await installation();
-    const records = [osv("A-1", { mood: "good", credits: [] }), osv("A-2", { mood: "bad", affected: [{ size: 1 }] })];
+    const records = [
+      osv("A-1", { mood: "good", credits: [] }),
+      osv("A-2", { mood: "bad", affected: [{ package: { ecosystem: "npm", name: "a" }, versions: ["1"], size: 1 }] }),
+    ];
     expect(await run("osv", await put("feed.jsonl", records.map((each) => JSON.stringify(each)).join("\n")))).toEqual({
       code: 0,
       stderr: "unread: mood: 2 times, first in feed.jsonl:1\nunread: affected[].size: once, first in feed.jsonl:2\n",
       summary: { ...nothing, read: 2, added: 2, unread: 3 },
     });
+  });
+
+  test("keeps the packages by feed, counts those that nothing can be matched with, and takes them after an upgrade", async () => {
+    const { run, put, url } = await installation();
+    const affected = [
+      { package: { ecosystem: "npm", name: "a" }, ranges: [{ type: "SEMVER", events: [{ introduced: "0" }] }] },
+      { package: { ecosystem: "Linux", name: "Kernel" }, versions: ["1"] },
+    ];
+    const feed = await put(
+      "feed.jsonl",
+      [osv("A-1", { affected }), osv("B-1")].map((each) => JSON.stringify(each)).join("\n"),
+    );
+    expect(await run("osv", feed, "--feed", "one", "--complete-for", "pkg:npm/*")).toEqual({
+      code: 0,
+      stderr: "unmatched: is of an ecosystem without package URLs: once, first in feed.jsonl:1\n",
+      summary: { ...nothing, read: 2, added: 2, unmatched: 1 },
+    });
+    const database = await openDatabase(url);
+    onTestFinished(() => database.close());
+    const keys = async () =>
+      (await database.read.list(affectedPackages, { limit: 10 })).map(({ columns }) => [
+        columns.feed,
+        columns.package_key,
+      ]);
+    expect((await keys()).sort()).toEqual([
+      ["one", ""],
+      ["one", "pkg:npm/a"],
+    ]);
+    expect((await feedClaims(database.read)).coverage("one", "pkg:npm/a")).toBe("COMPLETE");
+    expect((await run("osv", feed, "--feed", "two")).summary).toMatchObject({ changed: 2, unchanged: 0 });
+    expect(await keys()).toHaveLength(4);
+    const rest = await put("rest.jsonl", JSON.stringify(osv("B-1")));
+    expect((await run("osv", rest, "--feed", "one", "--prune")).summary).toMatchObject({ unchanged: 1, removed: 1 });
+    expect((await keys()).map(([name]) => name)).toEqual(["two", "two"]);
+    expect((await feedClaims(database.read)).coverage("one", "pkg:npm/a")).toBe("COMPLETE");
+    const wrong = await run("osv", feed, "--complete-for", "npm");
+    expect([wrong.code, wrong.stderr]).toEqual([
+      1,
+      expect.stringContaining("--complete-for must be like pkg:apk/wolfi/*"),
+    ]);
+    expect((await run("osv", feed, "--fixes-only")).stderr).toBe("error: --fixes-only needs --complete-for\n");
   });
 
   const records = fileURLToPath(new URL("../../../../shared/data/pysec-osv.tar.gz", import.meta.url));

@@ -47,8 +47,8 @@ export function ratingSource(id: string): string {
 }
 
 /**
- * The ratings in `severity` of a record or of one of its packages. A severity that should be a vector and is not a valid
- * one is left out and reported as `member`. So is one in a word that no publisher uses.
+ * The ratings in `severity` of a record or of one of its packages. A severity that should be a vector and is not a
+ * valid one is left out and reported as `member`. So is one in a word that no publisher uses.
  */
 export function readRatings(fields: Fields, source: string, member: string, unread: Unread): RatingFact[] {
   return fields.objects("severity", maxSeverities).flatMap((severity): RatingFact[] => {

@@ -6,7 +6,9 @@
 import { Fields, ignoredMembers } from "../../records/fields.ts";
 import { type ReadNotes, readEach } from "../../records/read-each.ts";
 import { FeedRefusal } from "../../source/refusal.ts";
+import { licenseFields, maxDetailLength, readDetail } from "./details.ts";
 import { maxPackages, PackageList, type Sbom } from "./packages.ts";
+import { readGraph, readRelations, type SpdxGraph } from "./spdx-relations.ts";
 
 /** Purposes that are not packages in an image. */
 const otherPurposes = new Set([
@@ -41,6 +43,12 @@ const purlTypes = new Set(["purl", "http://spdx.org/rdf/references/purl"]);
 /** What Trivy writes about the source of a package of a distribution: `built package from: glibc 2.36-9+deb12u9`. */
 const builtFrom = /^built package from: (\S+)(?: (\S+))?$/;
 
+/** What syft writes about a package: `acquired package info from APK DB: /lib/apk/db/installed`. */
+const acquiredFrom = /^acquired package info from [^:]+: (\/.+)$/;
+
+/** What Trivy writes about the layer of a package, as a text or an annotation: `LayerDigest: sha256:…`. */
+const layerText = /^Layer(?:Digest|DiffID): (\S+)$/;
+
 /** All other members of SPDX 2.3. */
 const ignored = ignoredMembers({
   "": `
@@ -50,7 +58,11 @@ const ignored = ignoredMembers({
     SPDXID annotations attributionTexts builtDate checksums comment copyrightText description downloadLocation
     filesAnalyzed hasFiles homepage licenseComments licenseConcluded licenseDeclared licenseInfoFromFiles originator
     packageFileName packageVerificationCode primaryPackagePurpose releaseDate sourceInfo summary supplier validUntilDate`,
+  "packages[].annotations[]": "*",
   "packages[].externalRefs[]": "comment referenceCategory referenceLocator referenceType",
+  "files[]": "*",
+  "hasExtractedLicensingInfos[]": "*",
+  "relationships[]": "*",
 });
 
 /** Members of the elements of SPDX 3, most of which are not packages. */
@@ -68,23 +80,63 @@ export function readSpdx(json: unknown, notes: ReadNotes): Sbom {
   if (!/^SPDX-2\.[23]$/.test(version))
     throw new FeedRefusal(`spdxVersion: ${JSON.stringify(version)} is not SPDX-2.2 or SPDX-2.3`);
   const packages = new PackageList();
-  readEach(document.objects("packages", maxPackages, notes.refuse), notes, (item) => readPackage(item, packages));
+  const files = new Map<string, string>();
+  const licenses = licenseNames(document, notes);
+  readEach(document.objects("packages", maxPackages, notes.refuse), notes, (item) =>
+    readPackage(item, { packages, files, licenses, notes }),
+  );
+  readRelations(document, packages, files, notes);
   document.reportUnread(ignored, notes.unread);
-  return packages.toSbom();
+  return packages.toSbom(version.replace("-", " "));
 }
 
-function readPackage(item: Fields, packages: PackageList): void {
+/** A document of SPDX 2 that is being read. */
+interface Reading {
+  readonly packages: PackageList;
+  /** The paths of files that list packages, by their ids. */
+  readonly files: Map<string, string>;
+  /** The names of licences that the document itself defines, by their ids. */
+  readonly licenses: ReadonlyMap<string, string>;
+  readonly notes: ReadNotes;
+}
+
+function licenseNames(document: Fields, notes: ReadNotes): ReadonlyMap<string, string> {
+  const member = "hasExtractedLicensingInfos[]";
+  const infos = readDetail(member, notes, () => document.objects("hasExtractedLicensingInfos", maxPackages)) ?? [];
+  const named = infos.flatMap((info): [string, string][] => {
+    const pair = readDetail(member, notes, () => [info.optionalText("licenseId"), info.optionalText("name")]);
+    const [id, name] = pair ?? [];
+    return id && name && name !== "NOASSERTION" ? [[id, name]] : [];
+  });
+  return new Map(named);
+}
+
+function readPackage(item: Fields, { packages, files, licenses, notes }: Reading): void {
   const purl = item
     .objects("externalRefs", maxReferences)
     .find((reference) => purlTypes.has(reference.optionalText("referenceType") ?? ""))
     ?.text("referenceLocator", maxLength);
-  addPackage(packages, {
+  const given = {
     name: item.text("name", maxLength),
     version: item.optionalText("versionInfo", maxLength),
     purl,
     purpose: item.optionalText("primaryPackagePurpose"),
     source: item.optionalText("sourceInfo", maxLength),
-  });
+    id: readDetail("packages[].SPDXID", notes, () => item.optionalText("SPDXID", maxDetailLength)),
+  };
+  const fields = ["licenseConcluded", "licenseDeclared"];
+  addPackage(packages, files, given, licenseFields(item, fields, licenses, notes), layerOf(item, notes));
+}
+
+/** The layer of a package, which Trivy writes into attribution texts or, later, into annotations. */
+function layerOf(item: Fields, notes: ReadNotes): string | undefined {
+  const limits = { maxItems: maxReferences, maxLength: maxDetailLength };
+  const texts = readDetail("packages[].attributionTexts", notes, () => item.texts("attributionTexts", limits)) ?? [];
+  const comments = readDetail("packages[].annotations[]", notes, () =>
+    item.objects("annotations", maxReferences).map((each) => each.optionalText("comment", maxDetailLength) ?? ""),
+  );
+  const layers = [...texts, ...(comments ?? [])].filter((text) => layerText.test(text)).sort();
+  return layers.map((text) => layerText.exec(text)?.[1])[0]; // LayerDiffID is after LayerDigest
 }
 
 /** Reads a parsed document of SPDX 3. Packages that cannot be read are refused alone. Errors: FeedRefusal. */
@@ -93,36 +145,49 @@ export function readSpdx3(json: unknown, notes: ReadNotes): Sbom {
   const packages = new PackageList();
   const elements = document.objects("@graph", maxElements, notes.refuse);
   const isPackage = (element: Fields) => element.isText("type") && element.text("type") === "software_Package";
-  readEach(elements.filter(isPackage), notes, (element) => readElement(element, packages));
+  const graph = readGraph(elements, notes);
+  readEach(elements.filter(isPackage), notes, (element) => readElement(element, packages, graph, notes));
+  graph.relate(packages);
   document.reportUnread(ignored3, notes.unread);
-  return packages.toSbom();
+  return packages.toSbom("SPDX 3");
 }
 
-function readElement(element: Fields, packages: PackageList): void {
+function readElement(element: Fields, packages: PackageList, graph: SpdxGraph, notes: ReadNotes): void {
   const identifier = element
     .objects("externalIdentifier", maxReferences)
     .find((each) => each.optionalText("externalIdentifierType") === "packageUrl")
     ?.text("identifier", maxLength);
-  addPackage(packages, {
+  const id = readDetail("@graph[].spdxId", notes, () => element.optionalText("spdxId", maxDetailLength));
+  const given = {
     name: element.text("name", maxLength),
     version: element.optionalText("software_packageVersion", maxLength),
     purl: element.optionalText("software_packageUrl", maxLength) ?? identifier,
     purpose: element.optionalText("software_primaryPurpose"),
     source: element.optionalText("software_sourceInfo", maxLength),
-  });
+    id,
+  };
+  addPackage(packages, graph.files, given, graph.licensesOf(id), undefined);
 }
 
 type Given<N extends string> = { readonly [F in N]: string | undefined };
 
 function addPackage(
   packages: PackageList,
-  { name, version, purl, purpose = "", source = "" }: Given<"name" | "version" | "purl" | "purpose" | "source">,
+  files: Map<string, string>,
+  given: Given<"version" | "purl" | "purpose" | "source" | "id"> & { readonly name: string },
+  licenses: readonly string[],
+  layer: string | undefined,
 ): void {
-  const given = version === "NOASSERTION" || version === "" ? undefined : version;
+  const { name, purl, purpose = "", source = "", id } = given;
+  const version = given.version === "NOASSERTION" || given.version === "" ? undefined : given.version;
   // An application without a version is a file that lists packages.
-  const isFile = /^application$/i.test(purpose) && given === undefined;
-  if (purl === undefined && (otherPurposes.has(purpose) || isFile)) return;
+  const isFile = /^application$/i.test(purpose) && version === undefined;
+  if (purl === undefined && (otherPurposes.has(purpose) || isFile)) {
+    if (isFile && id !== undefined) files.set(id, source || name);
+    return;
+  }
   const type = databases.find(([pattern]) => pattern.test(source))?.[1];
   const [, origin, originVersion] = builtFrom.exec(source) ?? [];
-  packages.add(purl, { name, version: given, type, origin, originVersion });
+  const locations = acquiredFrom.exec(source)?.[1]?.split(", ") ?? [];
+  packages.add(purl, { name, version, type, origin, originVersion, licenses, locations, layer }, id);
 }

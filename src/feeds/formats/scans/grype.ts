@@ -1,4 +1,5 @@
 /** The JSON report of Grype. */
+import { namedCvssVersion } from "../../../matching/index.ts";
 import { type Fields, ignoredMembers } from "../../records/fields.ts";
 import { type ReadNotes, readEach } from "../../records/read-each.ts";
 import { digestsIn, limits, severityOf, type VulnFinding, type VulnScan } from "./scan.ts";

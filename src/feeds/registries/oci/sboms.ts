@@ -11,6 +11,7 @@ export interface SbomDocument {
   readonly digest: string;
   /** In bytes. */
   readonly size: number;
+  readonly mediaType: string;
   /** Whether its type says that it is a bill of materials. Otherwise it may be a statement of something else. */
   readonly isDeclared: boolean;
 }
@@ -40,6 +41,6 @@ export function mayHoldSbom({
 export function documentsOf({ layers }: Manifest): SbomDocument[] {
   return layers.flatMap(({ mediaType, digest, size, predicateType }) => {
     if (!mayHoldSbom({ artifactType: mediaType, predicateType })) return [];
-    return [{ digest, size, isDeclared: documentTypes.includes(mediaType) || predicateType !== undefined }];
+    return [{ digest, size, mediaType, isDeclared: documentTypes.includes(mediaType) || predicateType !== undefined }];
   });
 }

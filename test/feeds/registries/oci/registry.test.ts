@@ -552,8 +552,8 @@ describe("artifacts", () => {
     const layers = [layer(inToto, "https://slsa.dev/provenance/v0.2"), ...declared, layer(inToto), layer(types.layer)];
     const manifest = { mediaType: types.manifest, config: { ...layer(types.config), size: 2 }, layers };
     const digest = putManifest(registry, "r", manifest);
-    const documentOf = ({ digest: of, size }: ReturnType<typeof layer>, isDeclared: boolean) => ({
-      ...{ digest: of, size },
+    const documentOf = ({ digest: of, size, mediaType }: ReturnType<typeof layer>, isDeclared: boolean) => ({
+      ...{ digest: of, size, mediaType },
       isDeclared,
     });
     const documents = [...declared.map((each) => documentOf(each, true)), documentOf(layer(inToto), false)];

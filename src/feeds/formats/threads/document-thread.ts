@@ -1,23 +1,25 @@
-/** The thread that reads a bill of materials. */
+/** The thread that reads a document. */
 import { parentPort, workerData } from "node:worker_threads";
 import { FeedRefusal, ForeignRecord } from "../../source/refusal.ts";
-import type { FromSbomThread } from "./read-on-thread.ts";
-import { readSbom } from "./sbom.ts";
+import type { FromDocumentThread, ToDocumentThread } from "./read-on-thread.ts";
+import { readers } from "./readers.ts";
 
 const refused: [path: string, reason: string][] = [];
 const unread: string[] = [];
 
-function read(): FromSbomThread["result"] {
+function read(): FromDocumentThread["result"] {
+  const { kind, bytes } = workerData as ToDocumentThread;
   try {
-    return readSbom(workerData as Uint8Array, {
+    const read = readers[kind](bytes, {
       refuse: (path, reason) => refused.push([path, reason]),
       unread: (member) => unread.push(member),
     });
+    return { read };
   } catch (error) {
     if (!(error instanceof FeedRefusal)) throw error;
     return { refusal: error.message, isForeign: error instanceof ForeignRecord };
   }
 }
 
-const answer: FromSbomThread = { result: read(), refused, unread };
+const answer: FromDocumentThread = { result: read(), refused, unread };
 parentPort?.postMessage(answer);
