@@ -3,6 +3,7 @@
  * a checkout, beside a server that was started as the page says. The output must be what the page shows after the
  * commands. Two commands are not run here: `npm ci`, which every change passes before its tests, and `npm test`, which
  * runs this.
+ */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
