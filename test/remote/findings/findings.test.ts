@@ -147,7 +147,12 @@ test("of images, their packages and repos, names are completed", async () => {
     "team/library/api:1.3",
     "team/library/api:1.4",
   ]);
-  expect((await completions("list", "findings", "--image", "library/api:")).length).toBe(2);
+  for (const words of [
+    ["list", "findings", "--image"],
+    ["upload", "sbom", "sbom.json", "--image"],
+    ["export", "sbom"],
+  ])
+    expect(await completions(...words, "library/api:")).toHaveLength(2);
   expect(await completions("list", "findings", "--repo", "")).toEqual(["library/api"]);
   expect((await completions("get", "vulnerability", "")).sort()).toEqual(["CVE-2026-0001", "CVE-2026-0002"]);
   expect(await completions("list", "findings", "--levels", "")).toEqual(["none", "low", "medium", "high", "critical"]);
