@@ -14,7 +14,7 @@ import { widthOf } from "../../../src/remote/print/text.ts";
 
 const component = (name: string, version: string, namespace = "") =>
   create(ComponentSchema, { purl: `pkg:npm/${name}@${version}`, type: "npm", namespace, name, version });
-const finding = (id: string, level: Finding_Level, state = Finding_State.AFFECTED, fixedVersion = "") =>
+const finding = (id: string, level: Finding_Level, state: Finding_State = Finding_State.AFFECTED, fixedVersion = "") =>
   create(FindingSchema, {
     ...{ vulnerabilityId: id, level, state, fixedVersion, component: component("a", "1.0.0") },
     fixState: fixedVersion === "" ? Finding_FixState.NOT_FIXED : Finding_FixState.FIXED,
