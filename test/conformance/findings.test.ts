@@ -241,6 +241,24 @@ onEveryServer("findings", (platform) => {
     expect(part.totalCount).toBe("1");
   });
 
+  test("show the licences of components, and where these are in an image", async () => {
+    const name = freshName("left-pad");
+    const { repo, digest } = await makeImage({});
+    const where = { locations: ["/app/node_modules/left-pad/package.json"], layer: digestOf(7), owner: "" };
+    const packages = { name, version: "1.0.0", type: "npm", licenses: ["MIT"], ...where };
+    await importPackages(platform(), repo, digest, packages);
+    const request = { image: `${repo}@${digest}`, packageNames: [name] };
+    const { components } = await platform().ok("ListComponents", request);
+    expect(components).toMatchObject([
+      { component: { name, licenses: ["MIT"] }, imageCount: 1, occurrences: [{ digest, ...where }] },
+    ]);
+    expect((await platform().ok("ListComponents", { ...request, licenses: ["GPL-2.0-only"] })).totalCount).toBe("0");
+    await importPackages(platform(), repo, digest, { ...packages, licenses: ["Apache-2.0"] });
+    const both = await platform().ok("ListComponents", { packageNames: [name], licenses: ["Apache-2.0"] });
+    expect(both.components).toMatchObject([{ component: { licenses: ["Apache-2.0", "MIT"] } }]);
+    expect(both.components[0].occurrences).toEqual([]);
+  });
+
   test("let a tag's history be read", async () => {
     const { repo, tag, tagUid, digest } = await makeImage({});
     const next = digestOf(Math.floor(Math.random() * 1e9));

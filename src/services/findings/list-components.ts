@@ -5,17 +5,22 @@ import {
   type ListComponentsRequest,
   ListComponentsResponseSchema,
   ListedComponentSchema,
+  type Occurrence,
+  OccurrenceSchema,
 } from "../../../gen/platform/findings/v1/images_pb.ts";
 import { scopesOf } from "../../auth/index.ts";
 import { unmatchedReason } from "../../matching/index.ts";
 import { databaseOf, messagePageLength, openList } from "../../resource/index.ts";
-import type { ScalarValue } from "../../store/index.ts";
-import type { StoredComponent } from "../matches/components.ts";
+import type { ReadSession, ScalarValue } from "../../store/index.ts";
+import { componentId, type StoredComponent } from "../matches/components.ts";
+import { componentOfPackage } from "../registry/image-components.ts";
+import { readImages } from "../registry/images.ts";
+import { readImageLists } from "../registry/package-lists.ts";
 import { compareKeys } from "./finding-order.ts";
 import { countingOf, distinctNumbers, readImagesOf } from "./found-findings.ts";
 import { imageUids } from "./image-names.ts";
 import { countLevels } from "./image-views.ts";
-import type { Generation } from "./known-components.ts";
+import type { DecodedImage, Generation } from "./known-components.ts";
 import { Leading } from "./leading.ts";
 import { componentMessage, statesOf } from "./messages.ts";
 import { wantedPackages } from "./package-filter.ts";
@@ -60,12 +65,14 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
   const numbers = await distinctNumbers(session, known, images);
   await known.loadComponents(session, numbers);
   const isWanted = wantedPackages(query);
+  const licenses = new Set(query.licenses);
   const terms = [...order, { column: "purl", descending: false }];
   const leading = new Leading<Listed>(request.skip + pageSize + 1, (a, b) => compareKeys(a.key, b.key, terms));
   let total = 0;
   for (const number of numbers) {
     const component = known.component(number);
     if (isWanted?.(component) === false) continue;
+    if (licenses.size > 0 && !component.licenses.some((license) => licenses.has(license))) continue;
     if (query.unmatched !== undefined && (unmatchedReason(component) !== undefined) !== query.unmatched) continue;
     total++;
     const imageCount = counts[number]!;
@@ -73,6 +80,7 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
     if (after === undefined || compareKeys(key, after, terms) > 0) leading.add({ number, component, imageCount, key });
     if (total % portion === 0) await session.pause();
   }
+  const occurrences = images.length === 1 && uids !== undefined ? await occurrencesIn(session, images[0]!) : undefined;
   const rest = leading.items().slice(request.skip);
   const page = rest.slice(0, pageSize);
   await known.load(
@@ -90,6 +98,7 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
       imageCount,
       levelCounts: countLevels(open.get(number) ?? []),
       unmatchedReason: unmatchedReason(component) ?? "",
+      occurrences: occurrences?.get(component.id) ?? [],
     }),
   );
   const length = messagePageLength(ListedComponentSchema, messages);
@@ -100,6 +109,22 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
     skipped: request.skip,
     ...(last && { nextPageToken: tokenAfter(last.key) }),
   });
+}
+
+/** Where the components of an image are, by id: in the image itself, and in each of its platforms. */
+async function occurrencesIn(session: ReadSession, { repo, digest }: DecodedImage) {
+  const platforms = (await readImages(session, repo, [digest])).get(digest)?.platforms ?? [];
+  const lists = await readImageLists(session, repo, [digest, ...platforms.map((platform) => platform.digest)]);
+  const found = new Map<string, Occurrence[]>();
+  for (const [part, { packages }] of lists)
+    for (const each of packages) {
+      const { locations = [], layer = "", owner = "" } = each;
+      if (locations.length === 0 && layer === "" && owner === "") continue;
+      const id = componentId(componentOfPackage(each).purl);
+      const occurrence = create(OccurrenceSchema, { digest: part, locations: [...locations], layer, owner });
+      found.set(id, [...(found.get(id) ?? []), occurrence]);
+    }
+  return found;
 }
 
 function orderValue(component: StoredComponent, imageCount: number, column: string): ScalarValue {

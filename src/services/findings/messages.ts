@@ -70,8 +70,8 @@ export function findingMessage(
   });
 }
 
-export function componentMessage(component: Component, licenses: readonly string[] = []) {
-  const { purl, type, namespace, name, version, distro, origin, originVersion } = component;
+export function componentMessage(component: Component & { readonly licenses?: readonly string[] }) {
+  const { purl, type, namespace, name, version, distro, origin, originVersion, licenses = [] } = component;
   const parts = { purl, type, namespace, name, version, distro, origin, originVersion };
   return create(ComponentSchema, { ...parts, licenses: [...licenses] });
 }

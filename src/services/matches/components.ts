@@ -10,6 +10,8 @@ import { components } from "./tables.ts";
 export interface StoredComponent extends Component {
   /** The first 16 digits of its uid, which images name it by. */
   readonly id: string;
+  /** Those that any document names, sorted. */
+  readonly licenses: readonly string[];
 }
 
 /** The hex digits of an id. */

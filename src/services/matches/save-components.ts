@@ -1,45 +1,54 @@
 /** Storing components. What is known about one is stored with it, in the same transaction. */
 import { type Component, componentKeys } from "../../matching/index.ts";
 import { newRow } from "../../resource/index.ts";
-import type { ReadSession, WriteSession } from "../../store/index.ts";
+import type { WriteSession } from "../../store/index.ts";
 import { matchComponents } from "./component-matches.ts";
-import { componentUid } from "./components.ts";
-import { lockMatches } from "./revision.ts";
+import { componentUid, readComponents, type StoredComponent } from "./components.ts";
+import { changeRevision, lockMatches } from "./revision.ts";
 import { components } from "./tables.ts";
 
-/** The rows that are read at once. */
-const portion = 1000;
+/** A component, and the licences that a document names. */
+export interface ComponentToSave {
+  readonly component: Component;
+  readonly licenses: readonly string[];
+}
 
-/** Stores those of the components that are new, with what is known about them. */
+/** Stores those of the components that are new, with what is known about them, and licences that are new. */
 export async function saveComponents(
   session: WriteSession,
-  given: ReadonlyMap<string, Component>,
+  given: ReadonlyMap<string, ComponentToSave>,
   nowMs: number,
 ): Promise<void> {
-  const missing = await missingOf(session, given);
-  if (missing.length === 0) return;
+  if ((await changesIn(session, given)).length === 0) return;
   await lockMatches(session);
   // Another transaction may have stored some of them before it let go of the lock.
-  const added = await missingOf(session, new Map(missing));
-  for (const [id, component] of added) {
+  const added: StoredComponent[] = [];
+  for (const { id, component, licenses, stored } of await changesIn(session, given)) {
     const keys = componentKeys(component).map(({ key }) => key);
-    const columns = { package_key: keys[0]!, name: component.name, keys: [...new Set(keys)] };
-    const body = Buffer.from(JSON.stringify(component));
-    await session.insert(components, newRow(componentUid(id), "", nowMs, { body, columns }));
+    const columns = { package_key: keys[0]!, keys: [...new Set(keys)] };
+    const body = Buffer.from(JSON.stringify({ ...(stored ?? component), id: undefined, licenses }));
+    if (stored === undefined) {
+      await session.insert(components, newRow(componentUid(id), "", nowMs, { body, columns }));
+      added.push({ id, ...component, licenses });
+    } else {
+      const row = (await session.getToChange(components, componentUid(id)))!;
+      await session.update(components, { ...row, body, updateTimeUs: nowMs * 1000 });
+      await changeRevision(session);
+    }
   }
-  await matchComponents(
-    session,
-    added.map(([id, component]) => ({ id, ...component })),
-    nowMs,
-  );
+  await matchComponents(session, added, nowMs);
 }
 
-async function missingOf(session: ReadSession, given: ReadonlyMap<string, Component>) {
-  const ids = [...given.keys()];
-  const stored = new Set<string>();
-  for (let start = 0; start < ids.length; start += portion) {
-    const rows = await session.getMany(components, ids.slice(start, start + portion).map(componentUid));
-    for (const uid of rows.keys()) stored.add(uid);
-  }
-  return [...given].filter(([id]) => !stored.has(componentUid(id)));
+/** The components that are not stored, or of which more licences are known now. */
+async function changesIn(session: WriteSession, given: ReadonlyMap<string, ComponentToSave>) {
+  const known = await readComponents(session, [...given.keys()]);
+  return [...given].flatMap(([id, { component, licenses }]) => {
+    const stored = known.get(id);
+    const all = [...new Set([...(stored?.licenses ?? []), ...licenses])].sort().slice(0, maxLicenses);
+    const isChanged = stored === undefined || all.length > stored.licenses.length;
+    return isChanged ? [{ id, component, licenses: all, stored }] : [];
+  });
 }
+
+/** Documents that contradict one another must not make a component grow without end. */
+const maxLicenses = 100;

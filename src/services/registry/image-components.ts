@@ -3,13 +3,13 @@
  * an image. An index has the components of all its platforms. Each component has the time since which the image is
  * known to have it.
  */
-import { type Component, componentOf } from "../../matching/index.ts";
+import { componentOf } from "../../matching/index.ts";
 import { formatPackageUrl } from "../../package-url.ts";
 import { newRow, type Saved } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
 import { componentId, genericComponent } from "../matches/components.ts";
 import { componentsIn, imageBody } from "../matches/image-body.ts";
-import { saveComponents } from "../matches/save-components.ts";
+import { type ComponentToSave, saveComponents } from "../matches/save-components.ts";
 import { imageComponents } from "../matches/tables.ts";
 import { type Image, images, imageUid, readImages, storeImage } from "./images.ts";
 import { type ImagePackage, readImageLists } from "./package-lists.ts";
@@ -108,11 +108,13 @@ async function save(
   nowMs: number,
 ): Promise<void> {
   const lists = await readImageLists(session, repoUid, [digest, ...parts]);
-  const found = new Map<string, Component>();
+  const found = new Map<string, ComponentToSave>();
   for (const { packages } of lists.values())
     for (const each of packages) {
       const component = componentOfPackage(each);
-      found.set(componentId(component.purl), component);
+      const id = componentId(component.purl);
+      const licenses = [...(found.get(id)?.licenses ?? []), ...(each.licenses ?? [])];
+      found.set(id, { component, licenses });
     }
   await saveComponents(session, found, nowMs);
   const uid = imageUid(repoUid, digest);
@@ -132,7 +134,7 @@ async function save(
 }
 
 /** The component of a package of an image. */
-function componentOfPackage({ name, version, type, namespace, distro, origin, originVersion }: ImagePackage) {
+export function componentOfPackage({ name, version, type, namespace, distro, origin, originVersion }: ImagePackage) {
   if (type === "") return genericComponent(name, version);
   const component = componentOf(formatPackageUrl({ type, namespace, distro }, name), {
     version,

@@ -758,8 +758,8 @@ export const DocumentsService: GenService<{
     output: typeof UploadScanResponseSchema;
   },
   /**
-   * Uploads a VEX document of a group: OpenVEX. Its statements count for the images of repos in the group and below.
-   * Errors: those of UploadSbom.
+   * Uploads a VEX document of a group: OpenVEX. It is stored with the group and its statements are listed; findings do
+   * not consider them yet. Errors: those of UploadSbom.
    *
    * @generated from rpc platform.findings.v1.DocumentsService.UploadVex
    */
