@@ -12,10 +12,10 @@ import type { HttpBody } from "../../../gen/google/api/httpbody_pb.ts";
 import { invalid, resourceExhausted, unavailable } from "../../errors.ts";
 import { FeedRefusal, readOnThread } from "../../feeds/index.ts";
 import { DocumentNotes } from "../registry/document-notes.ts";
-import { unpackDocument } from "../registry/sbom-documents.ts";
+import { maxKeptBytes, unpackDocument } from "../registry/sbom-documents.ts";
 
 /** Limit of a document in bytes, unpacked. */
-export const maxUploadBytes = 64 * 1024 * 1024;
+export const maxUploadBytes = maxKeptBytes;
 
 /** Compressed documents that are received or wait to be read, in bytes. */
 const maxHeldBytes = 128 * 1024 * 1024;

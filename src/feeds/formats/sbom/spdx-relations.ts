@@ -77,8 +77,8 @@ function relate(
     if (type === "DEPENDS_ON" || type === "dependsOn") packages.addDependency(from, to);
     else if (type.endsWith("DEPENDENCY_OF")) packages.addDependency(to, from);
     else if (ownership.test(comment)) packages.addOwner(from, to);
-    else if ((evidence.test(comment) || /^contains$/i.test(type)) && file !== undefined)
-      packages.addPlace(from, file.path, file.layer);
+    else if (file !== undefined && (evidence.test(comment) || /^contains$/i.test(type)))
+      packages.addPlace(from, file.path, file.layer, !evidence.test(comment));
     if (listing.has(from) && packages.has(to)) packages.addPlace(to, listing.get(from), undefined);
   }
 }

@@ -44,10 +44,10 @@ const purlTypes = new Set(["purl", "http://spdx.org/rdf/references/purl"]);
 const builtFrom = /^built package from: (\S+)(?: (\S+))?$/;
 
 /** What syft writes about a package: `acquired package info from APK DB: /lib/apk/db/installed`. */
-const acquiredFrom = /^acquired package info from [^:]+: (\/.+)$/;
+const acquiredFrom = /^acquired package info from [^:]+: (.+)$/;
 
-/** What Trivy writes about the layer of a package, as a text or an annotation: `LayerDigest: sha256:…`. */
-const layerText = /^Layer(?:Digest|DiffID): (\S+)$/;
+/** What Trivy writes about the layer of a package, as texts or annotations: the digests of its blob and its content. */
+const layerTexts = [/^LayerDigest: (\S+)$/, /^LayerDiffID: (\S+)$/];
 
 /** All other members of SPDX 2.3. */
 const ignored = ignoredMembers({
@@ -135,8 +135,8 @@ function layerOf(item: Fields, notes: ReadNotes): string | undefined {
   const comments = readDetail("packages[].annotations[]", notes, () =>
     item.objects("annotations", maxReferences).map((each) => each.optionalText("comment", maxDetailLength) ?? ""),
   );
-  const layers = [...texts, ...(comments ?? [])].filter((text) => layerText.test(text)).sort();
-  return layers.map((text) => layerText.exec(text)?.[1])[0]; // LayerDiffID is after LayerDigest
+  const all = [...texts, ...(comments ?? [])];
+  return layerTexts.flatMap((pattern) => all.flatMap((text) => pattern.exec(text)?.[1] ?? []))[0];
 }
 
 /** Reads a parsed document of SPDX 3. Packages that cannot be read are refused alone. Errors: FeedRefusal. */
