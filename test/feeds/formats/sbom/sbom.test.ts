@@ -532,6 +532,27 @@ describe("details", () => {
     ]);
   });
 
+  test("of SPDX 2.2 by Trivy, which names purposes by ids, and files by packages", () => {
+    const document = {
+      ...spdx(
+        { SPDXID: "SPDXRef-OperatingSystem-0a1b", name: "debian", versionInfo: "12" },
+        { SPDXID: "SPDXRef-Application-0a1c", name: "app/yarn.lock" },
+        withPurl(purlOf("a"), { SPDXID: "a", name: "a", hasFiles: ["file", "nowhere"] }),
+      ),
+      spdxVersion: "SPDX-2.2",
+      files: [{ SPDXID: "file", fileName: "app/a/package.json" }],
+      relationships: [
+        { spdxElementId: "SPDXRef-Application-0a1c", relationshipType: "CONTAINS", relatedSpdxElement: "a" },
+      ],
+    };
+    const sbom = readAll(document);
+    expect(detailsOf(sbom)).toEqual([{ name: "a", locations: ["app/yarn.lock"] }]);
+    expect(sbom.unmatched).toEqual([]);
+    expect(detailsOf(readAll({ ...document, relationships: [] }))).toEqual([
+      { name: "a", locations: ["app/a/package.json"] },
+    ]);
+  });
+
   test("of SPDX 3", () => {
     const element = (id: string) => ({
       type: "software_Package",
