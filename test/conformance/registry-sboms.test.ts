@@ -408,7 +408,7 @@ onEveryServer("bills of materials in a registry", (platform) => {
     const exported = await platform().fetch(`/findings/v1/images/${repo}/digests/${image}/sboms:export`);
     expect(await exported.json()).toEqual(cycloneDx("a"));
     await platform().write(async (session) => {
-      await removeImage(session, repo, image);
+      await removeImage(session, repo, image, Date.now());
       const mediaType = types.manifest;
       const sboms = [{ digest: artifact, isIndexed: false, packages: "all" as const }];
       await saveImage(session, repo, { digest: image, mediaType, platforms: [], sboms }, Date.now());
