@@ -1,5 +1,6 @@
 /** Findings: what is known about packages, by itself and in images. */
 import { expect, test } from "vitest";
+import { saveProduct } from "../../src/services/index.ts";
 import type { Json } from "./contract.ts";
 import { importImages, importOsv, importPackages } from "./feed-fixtures.ts";
 import { digestOf, freshName, makeGroup, makeMember, makeRepo, makeTag } from "./fixtures.ts";
@@ -257,6 +258,27 @@ onEveryServer("findings", (platform) => {
     const both = await platform().ok("ListComponents", { packageNames: [name], licenses: ["Apache-2.0"] });
     expect(both.components).toMatchObject([{ component: { licenses: ["Apache-2.0", "MIT"] } }]);
     expect(both.components[0].occurrences).toEqual([]);
+  });
+
+  test("know what has reached its end of life, inside images too", async () => {
+    const name = freshName("django");
+    const cycle = { releaseDate: "", isEol: false, isLts: false, ltsDate: "", latest: "" };
+    const cycles = [
+      { ...cycle, version: "5.2", eolDate: "2999-01-01" },
+      { ...cycle, version: "3.2", eolDate: "2024-04-01" },
+    ];
+    await platform().write((session) => saveProduct(session, { name, cycles }, Date.now()));
+    const group = (await makeGroup(platform())).uid as string;
+    const old = await makeImage({ [name]: "3.2.9", other: "3.2.9" }, group);
+    const current = await makeImage({ [name]: "5.2.1" }, group);
+    const below = { uidp: { descendantsOf: group } };
+    const { components } = await platform().ok("ListComponents", { ...below, endOfLife: true });
+    expect(components).toMatchObject([{ component: { name, version: "3.2.9" }, endOfLife: true }]);
+    expect((await platform().ok("ListComponents", { ...below, endOfLife: false })).totalCount).toBe("2");
+    const digests = async (endOfLife: boolean) =>
+      (await platform().ok("ListImages", { ...below, endOfLife })).images.map(({ digest }: Json) => digest);
+    expect(await digests(true)).toEqual([old.digest]);
+    expect(await digests(false)).toEqual([current.digest]);
   });
 
   test("let a tag's history be read", async () => {

@@ -16,7 +16,7 @@ import { fixedUid } from "../../new-uid.ts";
 import { newRow } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
 import { type Affected, affectedByKey } from "./affected.ts";
-import { componentsWithKeys, componentUid, idLength, type StoredComponent } from "./components.ts";
+import { componentsWithKeys, type StoredComponent } from "./components.ts";
 import { changeRevision } from "./revision.ts";
 import { componentMatches } from "./tables.ts";
 
