@@ -1,5 +1,6 @@
 /** Findings: what is known about packages, by itself and in images. */
 import { expect, test } from "vitest";
+import { removeImage } from "../../src/services/index.ts";
 import type { Json } from "./contract.ts";
 import { importImages, importOsv, importPackages } from "./feed-fixtures.ts";
 import { digestOf, freshName, makeGroup, makeMember, makeRepo, makeTag } from "./fixtures.ts";
@@ -120,6 +121,21 @@ onEveryServer("findings", (platform) => {
     expect(await total()).toBe("1");
     await importOsv(platform(), { ...first, withdrawn: "2026-02-02T00:00:00Z" });
     expect(await total()).toBe("0");
+  });
+
+  test("are those of the packages that an image has when it was removed and pushed again", async () => {
+    const name = freshName("lodash");
+    await importOsv(platform(), record(name));
+    const { repo, digest } = await makeImage({ [name]: "4.17.20" });
+    const versions = async () => {
+      const { findings } = await platform().ok("ListFindings", { image: `${repo}@${digest}` });
+      return findings.map(({ component }: Json) => component.version);
+    };
+    expect(await versions()).toEqual(["4.17.20"]);
+    await platform().write((session) => removeImage(session, repo, digest, Date.now()));
+    await importImages(platform(), repo, { digest, platforms: [{ architecture: "amd64" }] });
+    await importPackages(platform(), repo, digest, { name, version: "4.17.0", type: "npm" });
+    expect(await versions()).toEqual(["4.17.0"]);
   });
 
   test("have exact totals over pages in every order", async () => {
