@@ -1,6 +1,7 @@
 /** Findings: what is known about packages, by itself and in images. */
 import { expect, test } from "vitest";
-import { saveProduct } from "../../src/services/index.ts";
+import { readOsv } from "../../src/feeds/index.ts";
+import { FactWriter, removeImage, saveProduct } from "../../src/services/index.ts";
 import type { Json } from "./contract.ts";
 import { importImages, importOsv, importPackages } from "./feed-fixtures.ts";
 import { digestOf, freshName, makeGroup, makeMember, makeRepo, makeTag } from "./fixtures.ts";
@@ -121,6 +122,54 @@ onEveryServer("findings", (platform) => {
     expect(await total()).toBe("1");
     await importOsv(platform(), { ...first, withdrawn: "2026-02-02T00:00:00Z" });
     expect(await total()).toBe("0");
+  });
+
+  test("are known since the same time wherever they are, also after their record has changed", async () => {
+    const name = freshName("lodash");
+    const first = record(name);
+    const facts = (version: string) => {
+      const { affected } = first;
+      return readOsv(
+        { ...first, affected: [{ ...affected[0], ranges: [{ type: "SEMVER", events: [{ introduced: version }] }] }] },
+        () => {},
+      ).facts;
+    };
+    const says = (version: string, nowMs: number) =>
+      platform().write(async (session) => {
+        const writer = new FactWriter(session, nowMs);
+        await writer.saveAlone("osv", facts(version));
+        await writer.settle();
+      });
+    const begin = Date.UTC(2026, 0, 1);
+    const before = await makeImage({ [name]: "2.0.0" });
+    for (const [i, version] of ["3.0.0", "2.0.0", "1.0.0"].entries()) await says(version, begin + i * 1000);
+    const after = await makeImage({ [name]: "2.0.0" });
+    const since = ({ findings }: Json) => findings.map(({ assertions }: Json) => assertions[0].since);
+    const purl = `pkg:npm/${name}@2.0.0`;
+    const { results } = await platform().ok("QueryPackages", { queries: [{ purl }] });
+    expect(since(results[0])).toEqual(["2026-01-01T00:00:01.000Z"]);
+    for (const { repo } of [before, after])
+      expect(since(await platform().ok("ListFindings", { repo }))).toEqual(["2026-01-01T00:00:01.000Z"]);
+    const other = await platform().ok("QueryPackages", { queries: [{ purl: `pkg:npm/${name}@3.0.0` }] });
+    expect(since(other.results[0])).toEqual(["2026-01-01T00:00:00.000Z"]);
+    await makeImage({ [name]: "1.5.0" });
+    const last = await platform().ok("ListFindings", { purls: [`pkg:npm/${name}@1.5.0`] });
+    expect(since(last)).toEqual(["2026-01-01T00:00:02.000Z"]);
+  });
+
+  test("are those of the packages that an image has when it was removed and pushed again", async () => {
+    const name = freshName("lodash");
+    await importOsv(platform(), record(name));
+    const { repo, digest } = await makeImage({ [name]: "4.17.20" });
+    const versions = async () => {
+      const { findings } = await platform().ok("ListFindings", { image: `${repo}@${digest}` });
+      return findings.map(({ component }: Json) => component.version);
+    };
+    expect(await versions()).toEqual(["4.17.20"]);
+    await platform().write((session) => removeImage(session, repo, digest, Date.now()));
+    await importImages(platform(), repo, { digest, platforms: [{ architecture: "amd64" }] });
+    await importPackages(platform(), repo, digest, { name, version: "4.17.0", type: "npm" });
+    expect(await versions()).toEqual(["4.17.0"]);
   });
 
   test("have exact totals over pages in every order", async () => {
