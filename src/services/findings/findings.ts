@@ -26,11 +26,13 @@ import { findingMessage, statesOf } from "./messages.ts";
 import { wantedPackages } from "./package-filter.ts";
 import { queryPackages } from "./query-packages.ts";
 import { selectImages, tagsOf } from "./selected-images.ts";
+import { summarizeFindings } from "./summary/summarize-findings.ts";
 
 /** @param memory what is known about components. */
 export function findingsService(memory: KnownComponents): MountedService {
   return implement(FindingsService, [], {
     queryPackages,
+    summarizeFindings: summarizeFindings(memory),
 
     async listFindings(request, context) {
       const sortable = { sortNames: findingSortNames, defaultOrder: findingDefaultOrder };
