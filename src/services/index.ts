@@ -16,6 +16,7 @@ import { subscriptions, subscriptionsService } from "./events/subscriptions.ts";
 import { findingsService } from "./findings/findings.ts";
 import { findingImagesService } from "./findings/images.ts";
 import { KnownComponents } from "./findings/known-components.ts";
+import { summarizingFindings } from "./findings/summary/summarize-findings.ts";
 import { accessService } from "./iam/access/access.ts";
 import { accountAssociationsService, removeServiceBindings } from "./iam/account-associations.ts";
 import { keepingAnOwner } from "./iam/auth/last-owner.ts";
@@ -199,7 +200,7 @@ function createServicesOfV2(
     advisoriesService,
     artifactsService,
     securityAdvisoryService,
-    findingsService(components),
+    findingsService(components, { summarizeFindings: summarizingFindings(components) }),
     findingImagesService(repos, components),
     vulnerabilitiesService,
   ];

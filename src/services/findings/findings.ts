@@ -1,7 +1,7 @@
 /** The service of findings: what is known about packages, and the findings in images. */
 import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import type { HandlerContext } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   FindingSchema,
   FindingsService,
@@ -26,13 +26,15 @@ import { findingMessage, statesOf } from "./messages.ts";
 import { wantedPackages } from "./package-filter.ts";
 import { queryPackages } from "./query-packages.ts";
 import { selectImages, tagsOf } from "./selected-images.ts";
-import { summarizeFindings } from "./summary/summarize-findings.ts";
 
 /** @param memory what is known about components. */
-export function findingsService(memory: KnownComponents): MountedService {
+export function findingsService(
+  memory: KnownComponents,
+  { summarizeFindings }: Pick<ServiceImpl<typeof FindingsService>, "summarizeFindings">,
+): MountedService {
   return implement(FindingsService, [], {
     queryPackages,
-    summarizeFindings: summarizeFindings(memory),
+    summarizeFindings,
 
     async listFindings(request, context) {
       const sortable = { sortNames: findingSortNames, defaultOrder: findingDefaultOrder };

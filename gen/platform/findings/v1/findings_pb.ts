@@ -1110,10 +1110,9 @@ export const FindingsService: GenService<{
     output: typeof ListFindingsResponseSchema;
   },
   /**
-   * Counts the vulnerabilities that repos have open: those that affect, or are under investigation in, images that a
-   * tag names. A vulnerability counts once for each repo. Past days are as they were recorded, about once an hour; today
-   * is as it is now. Counting begins with the first start of a server that can do it. Errors: INVALID_ARGUMENT, also
-   * for an answer of more than 10000 rows.
+   * Counts the vulnerabilities that are open in repos: affected or under investigation in an image that a tag names.
+   * Each counts once for a repo. Days before today are as they were recorded, about once an hour; today is as it is
+   * now. Errors: INVALID_ARGUMENT, also for an answer of more than 10000 rows.
    *
    * @generated from rpc platform.findings.v1.FindingsService.SummarizeFindings
    */

@@ -34,7 +34,7 @@ const maxRows = 10_000;
 const portion = 500;
 
 /** @param memory what is known about components. Errors: INVALID_ARGUMENT. */
-export function summarizeFindings(memory: KnownComponents) {
+export function summarizingFindings(memory: KnownComponents) {
   return async (request: SummarizeFindingsRequest, context: HandlerContext) => {
     const session = databaseOf(context);
     const today = dayOf(environmentOf(context).nowMs);
