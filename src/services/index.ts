@@ -45,6 +45,7 @@ import { advisoriesService } from "./vulnerabilities/advisories.ts";
 import { advisoriesOfFeeds } from "./vulnerabilities/save-advisories.ts";
 
 export { apiFeed, type RowChange, readFeedOrder, writeFeedOrder } from "../resource/index.ts";
+export { recordsOfDocument, unmatchedIn } from "./advisory/document-facts.ts";
 export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
 export { type BoundOptions, boundsOfTables, type Expiring, type TableBound } from "./bounds/tables.ts";
@@ -111,7 +112,7 @@ export {
   saveExploitScores,
   saveKnown,
 } from "./matches/exploits.ts";
-export { FactWriter, FactWriters, pruneRecords, sourceUid } from "./matches/fact-writer.ts";
+export { FactWriter, FactWriters, pruneRecords, type RecordToSave, sourceUid } from "./matches/fact-writer.ts";
 export { type FeedClaim, type ImportedFeed, readFeeds, saveFeed } from "./matches/feed-claims.ts";
 export { derivedChanges } from "./refresh-derived.ts";
 export { DocumentNotes } from "./registry/document-notes.ts";

@@ -1,7 +1,8 @@
 /**
- * Every command of the README and of the tutorial, as readers run them: in order, in one shell, in a checkout, beside a
- * server that was started as the page says. The output must be what the page shows after the commands. Two commands are
- * not run here: `npm ci`, which every change passes before its tests, and `npm test`, which runs this.
+ * Every command of the README, the tutorial and the page about findings, as readers run them: in order, in one shell, in
+ * a checkout, beside a server that was started as the page says. The output must be what the page shows after the
+ * commands. Two commands are not run here: `npm ci`, which every change passes before its tests, and `npm test`, which
+ * runs this.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -27,7 +28,10 @@ const readme = readFileSync(join(repository, "README.md"), "utf8");
 const [installation, ...stepsOfReadme] = readSteps(readme);
 const pages = [
   { page: "README.md", steps: stepsOfReadme },
-  { page: "docs/tutorial.md", steps: readSteps(readFileSync(join(repository, "docs/tutorial.md"), "utf8")) },
+  ...["docs/tutorial.md", "docs/findings.md"].map((page) => ({
+    page,
+    steps: readSteps(readFileSync(join(repository, page), "utf8")),
+  })),
 ];
 
 test("the README begins with its two commands, and has at most 120 lines and a small picture", () => {

@@ -17,24 +17,30 @@ import {
 } from "../../feeds/index.ts";
 import type { Operator } from "../../pipeline/index.ts";
 import {
+  FactWriters,
+  type FeedClaim,
   groupExists,
   hasSubscriptions,
   prepareAdvisories,
   pruneAdvisories,
   pruneDocuments,
+  type RecordToSave,
   type RowChange,
+  recordsOfDocument,
   refreshDerivedRows,
   saveAdvisories,
   saveDocument,
+  unmatchedIn,
   writeFeedOrder,
 } from "../../services/index.ts";
 import type { WriteSession } from "../../store/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
+import { type ClaimFlags, claimsOf, recordFeed, withClaims } from "./claims.ts";
 import { type FeedFlags, type FeedImport, importFeed, recordReader, withFeed } from "./feed.ts";
 import { feedName, feedNames } from "./feed-name.ts";
 
-interface Options extends FeedFlags {
+interface Options extends FeedFlags, ClaimFlags {
   readonly group: string;
   readonly feed?: string;
   readonly feedOrder?: string;
@@ -42,7 +48,7 @@ interface Options extends FeedFlags {
 }
 
 export function importAdvisoriesCommand(): Command {
-  const command = withFeed(withSettings(new Command("advisories"), ["database", "baseUrl"]))
+  const command = withClaims(withFeed(withSettings(new Command("advisories"), ["database", "baseUrl"])))
     .description(
       "import package advisories: advisory documents (schema 2.x), the security.json of a package repository, or OpenVEX. The format is detected. " +
         "Data of each feed is stored separately, and the API returns it merged. Advisories that a feed no longer lists are kept; " +
@@ -72,6 +78,7 @@ export function importAdvisoriesCommand(): Command {
       const name = feedName(feed, location);
       const order = feedOrder === undefined ? undefined : feedNames("--feed-order", feedOrder);
       const distribution = distributionOf(options.distribution);
+      const claims = claimsOf(options);
       await requireInstallation(database);
       if (!(await groupExists(database.read, group))) throw new CommandFailure(`--group: there is no group ${group}`);
       if (order !== undefined)
@@ -79,7 +86,11 @@ export function importAdvisoriesCommand(): Command {
       await refreshDerivedRows(database, Date.now);
       const operator = await openOperator(database, config, "import advisories");
       const importer = importInto({ group, feed: name, distribution, prune, operator });
-      await importFeed(database, location, importer, { json, strict });
+      const onRead = () => {
+        const defaults = importer.isSecdb() ? claimsOfSecdb(distribution) : [];
+        return recordFeed(database, { feed: name, command: "advisories", importMs: Date.now(), claims, defaults });
+      };
+      await importFeed(database, location, { ...importer.feed, onRead }, { json, strict });
     }),
   );
 }
@@ -89,6 +100,13 @@ function distributionOf(text: string | undefined): Distribution {
   if (distribution === undefined)
     throw new CommandFailure(`--distribution must be like wolfi or alpine-3.19, not ${JSON.stringify(text)}`);
   return distribution;
+}
+
+/** A secdb has all fixes of its distribution, or of a release of it, and nothing else. */
+function claimsOfSecdb({ namespace, distro }: Distribution): readonly FeedClaim[] {
+  if (namespace === undefined) return [];
+  const pattern = `pkg:apk/${namespace}/*${distro === undefined ? "" : `?distro=${distro}`}`;
+  return [{ pattern, coverage: "FIXES_ONLY" }];
 }
 
 interface Target {
@@ -102,11 +120,21 @@ interface Target {
 /** Advisories of a package, and the part of the feed that they come from. */
 interface Item extends PackageAdvisories {
   readonly part: string;
+  /** What they say about packages. */
+  readonly records: readonly RecordToSave[];
 }
 
-function importInto({ group, feed, distribution, prune, operator }: Target): FeedImport<Item> {
+/** The import, and whether what it has read is a secdb. */
+interface AdvisoriesImport {
+  readonly feed: FeedImport<Item>;
+  isSecdb(): boolean;
+}
+
+function importInto({ group, feed, distribution, prune, operator }: Target): AdvisoriesImport {
   /** Uids of the rows of the feed. */
   const rows = new SeenIds();
+  const writers = new FactWriters();
+  let hasSecdb = false;
   const onRow = prune ? (uid: string) => void rows.add(uid) : undefined;
 
   /** Records the events of the changes, if somebody subscribes to them: a first import makes very many. */
@@ -118,25 +146,36 @@ function importInto({ group, feed, distribution, prune, operator }: Target): Fee
     return saved;
   }
 
-  return {
+  const importer: FeedImport<Item> = {
     read: recordReader((value, unread, name) =>
       readAdvisories(value, unread, distribution).map((item) => {
         if (item instanceof FeedRefusal) return item;
         prepare(group, item);
-        const { part = name } = item;
-        const content = toBinary(DocumentSchema, item.document);
-        return { id: item.document.id, part, content, value: { ...item, part } };
+        const { part = name, document, format } = item;
+        hasSecdb ||= format === "secdb";
+        const records = recordsOfDocument(document, format === "openvex");
+        return {
+          id: document.id,
+          part,
+          content: toBinary(DocumentSchema, document),
+          value: { ...item, part, records },
+        };
       }),
     ),
 
-    async save(session, { part, document, advisories }, nowMs) {
+    unmatched: ({ records }) => unmatchedIn(records),
+
+    async save(session, { part, document, advisories, records }, nowMs) {
       const write = { feed, part, nowMs, onRow };
       const saved = await withEvents(session, (onChange) =>
         saveAdvisories(session, { ...write, group, advisories, onChange }),
       );
-      const documentSaved = await saveDocument(session, { ...write, document });
+      const facts = writers.of(session, nowMs);
+      const documentSaved = await saveDocument(session, { ...write, document, records, facts });
       return { ...saved, [documentSaved]: saved[documentSaved] + 1 };
     },
+
+    finish: (session) => writers.settle(session),
 
     ...(prune && {
       prune: [
@@ -148,6 +187,7 @@ function importInto({ group, feed, distribution, prune, operator }: Target): Fee
       ],
     }),
   };
+  return { feed: importer, isSecdb: () => hasSecdb };
 
   /** Keeps the rows of the feed, and all rows about packages of which something was refused. */
   function keptBy(ids: FeedIds) {

@@ -24,8 +24,12 @@ export function parseDistribution(text: string): Distribution | undefined {
   return release === undefined ? { namespace } : { namespace, distro: text };
 }
 
+/** The formats of advisories. */
+export type AdvisoryFormat = "document" | "secdb" | "openvex";
+
 /** The advisories of one package. */
 export interface PackageAdvisories {
+  readonly format: AdvisoryFormat;
   readonly document: Document;
   /**
    * The part of the feed that the record is, where other parts may say more about the package: its repository, or
@@ -38,6 +42,7 @@ export interface PackageAdvisories {
 
 /** A format: how its records are known, their reader, and the members that it ignores on purpose. */
 interface Format {
+  readonly name: AdvisoryFormat;
   readonly isFormat: (record: unknown) => boolean;
   readonly read: (fields: Fields) => (Published | FeedRefusal)[];
   readonly ignored: ReadonlySet<string>;
@@ -64,7 +69,7 @@ export function readAdvisories(
       advisory.packageUrl ||= formatPackageUrl(kind, document.id);
     }
     const part = publication.artifactType === undefined ? undefined : repository;
-    return { document, part, advisories: advisoriesOf(document, publication) };
+    return { format: format.name, document, part, advisories: advisoriesOf(document, publication) };
   });
   fields.reportUnread(format.ignored, unread);
   return items;
@@ -76,9 +81,9 @@ function ofRelease({ namespace, distro }: Distribution, release: string | undefi
 }
 
 const formats: readonly Format[] = [
-  { isFormat: isAdvisoryDocument, read: readAdvisoryDocument, ignored: documentIgnored },
-  { isFormat: isSecdb, read: readSecdb, ignored: secdbIgnored },
-  { isFormat: isOpenVex, read: readOpenVex, ignored: openVexIgnored },
+  { name: "document", isFormat: isAdvisoryDocument, read: readAdvisoryDocument, ignored: documentIgnored },
+  { name: "secdb", isFormat: isSecdb, read: readSecdb, ignored: secdbIgnored },
+  { name: "openvex", isFormat: isOpenVex, read: readOpenVex, ignored: openVexIgnored },
 ];
 
 /** Errors: ForeignRecord. */

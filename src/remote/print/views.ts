@@ -38,7 +38,7 @@ const image: View<Image> = {
   REPO: { of: ({ repo, repoName }) => repoName || repo, kind: "name" },
   TAGS: { of: "tags" },
   FINDINGS: { of: ({ levelCounts }) => levelCountsText(levelCounts), leastWidth: 22, hasLevels: true },
-  DIGEST: { of: ({ digest }, style) => digestText(digest, style), kind: "uid" },
+  DIGEST: { of: ({ digest }, style) => digestText(digest, style), leastWidth: 19 },
   OLDEST: { of: "oldest_finding_time", kind: "time" },
   COMPONENTS: { of: "component_count" },
   SBOM: { of: "has_sbom" },

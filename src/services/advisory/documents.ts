@@ -26,6 +26,8 @@ import {
   saveOfFeed,
 } from "../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../store/index.ts";
+import { FactWriter, type RecordToSave } from "../matches/fact-writer.ts";
+import { recordsOfDocument } from "./document-facts.ts";
 
 export const documents = defineResource({
   schema: DocumentSchema,
@@ -55,26 +57,51 @@ export const documentsOfFeeds: FeedResource<typeof DocumentSchema> = {
 /** A document of a feed. */
 interface DocumentToSave extends Omit<FeedWrite, "onChange"> {
   readonly document: Document;
+  /** What it says about packages; by default what its advisories say, as those of a distribution. */
+  readonly records?: readonly RecordToSave[];
+  /** Stores that. Absent: it is stored and settled at once. */
+  readonly facts?: FactWriter;
 }
 
 /**
- * Stores a document of a feed, replacing its former document of the package, or that of the same part. Errors:
- * INVALID_ARGUMENT, before anything is written.
+ * Stores a document of a feed, and what it says about packages, replacing its former document of the package, or that of
+ * the same part. Errors: INVALID_ARGUMENT, before anything is written.
  */
-export async function saveDocument(session: WriteSession, { document, ...write }: DocumentToSave): Promise<Saved> {
+export async function saveDocument(session: WriteSession, request: DocumentToSave): Promise<Saved> {
+  const { document, records = recordsOfDocument(document, false), facts, ...write } = request;
   const entries = [{ uid: uidOf(document.id), parent: "", message: document }];
-  const [saved] = await saveOfFeed(documentsOfFeeds, session, write, entries);
-  return saved!;
+  let source = "";
+  const onRow = (uid: string) => {
+    source = uid;
+    write.onRow?.(uid);
+  };
+  const [saved] = await saveOfFeed(documentsOfFeeds, session, { ...write, onRow }, entries);
+  const writer = facts ?? new FactWriter(session, write.nowMs);
+  const said = await writer.save(write.feed, source, records);
+  if (facts === undefined) await writer.settle();
+  return saved === "unchanged" && said !== "unchanged" ? "changed" : saved!;
 }
 
-/** Checks the next documents of a feed after the row `after`, and removes those that are not to be kept. */
-export function pruneDocuments(
+/**
+ * Checks the next documents of a feed after the row `after`, and removes those that are not to be kept, with what they
+ * say about packages.
+ */
+export async function pruneDocuments(
   session: WriteSession,
   { feed, nowMs, after }: { readonly feed: string; readonly nowMs: number; readonly after?: string | undefined },
   isKept: (id: string, rowUid: string) => boolean,
 ): Promise<Pruned> {
+  const gone: string[] = [];
   const selection = { feed, parent: "", nowMs, after };
-  return pruneOfFeed(documentsOfFeeds, session, selection, ({ id }, rowUid) => isKept(id, rowUid));
+  const pruned = await pruneOfFeed(documentsOfFeeds, session, selection, ({ id }, rowUid) => {
+    const keeps = isKept(id, rowUid);
+    if (!keeps) gone.push(rowUid);
+    return keeps;
+  });
+  const writer = new FactWriter(session, nowMs);
+  for (const source of gone) await writer.remove(source);
+  await writer.settle();
+  return pruned;
 }
 
 function mergeDocuments(ofFeeds: readonly Document[]): Document {

@@ -12,9 +12,8 @@ import type { ReadSession, Row } from "../../store/index.ts";
 import { imageComponents } from "../matches/tables.ts";
 import { readImages } from "../registry/images.ts";
 import { repos } from "../registry/repos.ts";
-import { countingOf, distinctNumbers } from "./found-findings.ts";
+import { distinctNumbers } from "./found-findings.ts";
 import type { DecodedImage, Generation } from "./known-components.ts";
-import { statesOf } from "./messages.ts";
 import type { Resolved } from "./resolved.ts";
 import { tagsOf } from "./selected-images.ts";
 
@@ -60,10 +59,10 @@ export async function imageViews(session: ReadSession, known: Generation, rows: 
 function countsOf(known: Generation, { numbers, since }: DecodedImage) {
   const levels = new Map<Finding_Level, number>();
   let oldestMs: number | undefined;
-  for (const [number, findings] of countingOf(known, numbers, { states: statesOf([]) }))
-    for (const { vulnerability, sinceMs } of findings) {
+  for (const [i, number] of numbers.entries())
+    for (const { vulnerability, sinceMs } of known.open(number)) {
       levels.set(vulnerability.level, (levels.get(vulnerability.level) ?? 0) + 1);
-      const firstMs = Math.max(sinceMs, since[numbers.indexOf(number)]! * 1000);
+      const firstMs = Math.max(sinceMs, since[i]! * 1000);
       oldestMs = Math.min(oldestMs ?? firstMs, firstMs);
     }
   return { levels: levelCounts(levels), oldestMs };

@@ -3,6 +3,7 @@
  * each generation of the memory, by which images name it. A generation ends when it has grown too large; calls that use
  * it go on with it.
  */
+import { isOpen } from "../../matching/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
 import { readMatches } from "../matches/component-matches.ts";
 import { readComponents, type StoredComponent } from "../matches/components.ts";
@@ -49,6 +50,7 @@ export class Generation {
   /** At this revision only, as what is known about them. */
   readonly #components: (StoredComponent | undefined)[] = [];
   readonly #findings: (readonly Resolved[] | undefined)[] = [];
+  readonly #open: (readonly Resolved[])[] = [];
   readonly #images: Map<string, { readonly version: number; readonly image: DecodedImage }>;
   readonly #size: { memberships: number };
 
@@ -121,7 +123,11 @@ export class Generation {
       await this.loadComponents(session, some);
       const matches = await readMatches(session, ids);
       const findings = await resolveAll(session, matches, (id) => this.#components[this.#numbers.get(id)!]!);
-      for (const [i, number] of some.entries()) this.#findings[number] = findings.get(ids[i]!) ?? none;
+      for (const [i, number] of some.entries()) {
+        const all = findings.get(ids[i]!) ?? none;
+        this.#findings[number] = all;
+        this.#open[number] = all.every(isOpen) ? all : all.filter(isOpen);
+      }
     }
   }
 
@@ -133,6 +139,11 @@ export class Generation {
   /** The findings of a component that was loaded, in all states. */
   findings(number: number): readonly Resolved[] {
     return this.#findings[number]!;
+  }
+
+  /** Those that are affected or under investigation. */
+  open(number: number): readonly Resolved[] {
+    return this.#open[number]!;
   }
 }
 

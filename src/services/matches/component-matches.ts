@@ -146,8 +146,8 @@ export async function regroupMatches(
 export async function readMatches(session: ReadSession, ids: readonly string[]): Promise<Map<string, Match[]>> {
   const found = new Map<string, Match[]>();
   for (let start = 0; start < ids.length; start += portion) {
-    const where = [{ column: "parent", in: ids.slice(start, start + portion).map(componentUid) }];
-    collect(found, await allRows(session, where, "parent"));
+    const where = [{ column: "component", in: ids.slice(start, start + portion) }];
+    collect(found, await allRows(session, where, "component"));
   }
   return found;
 }
@@ -204,8 +204,8 @@ function keysFor(component: Component): readonly string[] {
   return [...new Set(keysOf(component).map(({ key }) => key))];
 }
 
-function idOf({ parent }: Row): string {
-  return parent.slice(0, idLength);
+function idOf({ columns }: Row): string {
+  return columns.component as string;
 }
 
 function matchOf({ columns, body }: Row): Match {
@@ -219,9 +219,8 @@ async function insertMatch(
   match: Match,
   nowMs: number,
 ): Promise<void> {
-  const parent = componentUid(id);
-  const uid = `${parent}/${fixedUid("match", affected).slice(0, 16)}`;
-  await session.insert(componentMatches, newRow(uid, parent, nowMs, contentOf(affected, match)));
+  const uid = fixedUid("match", id, affected);
+  await session.insert(componentMatches, newRow(uid, "", nowMs, contentOf(id, affected, match)));
 }
 
 async function saveMatch(
@@ -236,7 +235,7 @@ async function saveMatch(
   if (row === undefined) return insertMatch(session, id, affected, { ...statement, sinceMs: nowMs }, nowMs);
   const before = matchOf(row);
   const sinceMs = before.untilMs === undefined ? before.sinceMs : nowMs;
-  const content = contentOf(affected, { ...statement, sinceMs });
+  const content = contentOf(id, affected, { ...statement, sinceMs });
   if (Buffer.compare(content.body, row.body) !== 0 || row.columns.vulnerability !== statement.vulnerability)
     await session.update(componentMatches, { ...row, ...content, updateTimeUs: nowMs * 1000 });
 }
@@ -244,10 +243,10 @@ async function saveMatch(
 async function endMatch(session: WriteSession, row: Row, nowMs: number): Promise<void> {
   const match = matchOf(row);
   if (match.untilMs !== undefined) return;
-  const content = contentOf(row.columns.affected as string, { ...match, untilMs: nowMs });
+  const content = contentOf(idOf(row), row.columns.affected as string, { ...match, untilMs: nowMs });
   await session.update(componentMatches, { ...row, ...content, updateTimeUs: nowMs * 1000 });
 }
 
-function contentOf(affected: string, { vulnerability, ...match }: Match) {
-  return { body: Buffer.from(JSON.stringify(match)), columns: { vulnerability, affected } };
+function contentOf(component: string, affected: string, { vulnerability, ...match }: Match) {
+  return { body: Buffer.from(JSON.stringify(match)), columns: { component, vulnerability, affected } };
 }

@@ -25,7 +25,7 @@ export async function saveComponents(
   const added: StoredComponent[] = [];
   for (const { id, component, licenses, stored } of await changesIn(session, given)) {
     const keys = componentKeys(component).map(({ key }) => key);
-    const columns = { package_key: keys[0]!, name: component.name, keys: [...new Set(keys)] };
+    const columns = { package_key: keys[0]!, keys: [...new Set(keys)] };
     const body = Buffer.from(JSON.stringify({ ...(stored ?? component), id: undefined, licenses }));
     if (stored === undefined) {
       await session.insert(components, newRow(componentUid(id), "", nowMs, { body, columns }));

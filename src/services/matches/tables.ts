@@ -31,13 +31,13 @@ export const knownExploits: TableSpec = { name: "known_exploits", columns: {} };
 /** Each distinct component. `keys` are all keys by which facts find it, the own one first. */
 export const components: TableSpec = {
   name: "components",
-  columns: { package_key: "text", name: "text", keys: "texts" },
+  columns: { package_key: "text", keys: "texts" },
 };
 
-/** What one affected package says about a component, which is the parent; a row only where it says something. */
+/** What one affected package says about a component, which is named by its id; a row only where it says something. */
 export const componentMatches: TableSpec = {
   name: "component_matches",
-  columns: { vulnerability: "text", affected: "text" },
+  columns: { component: "text", vulnerability: "text", affected: "text" },
 };
 
 /**

@@ -36,12 +36,12 @@ export const findings: Migration = {
     ...resourceTable(dialect, "exploit_scores", {}),
     ...resourceTable(dialect, "known_exploits", {}),
     ...resourceTable(dialect, "components", {
-      columns: { package_key: "text", name: "text", keys: "texts" },
+      columns: { package_key: "text", keys: "texts" },
       indexes: [["package_key"]],
     }),
     ...resourceTable(dialect, "component_matches", {
-      columns: { vulnerability: "text", affected: "text" },
-      indexes: [["vulnerability"], ["affected"]],
+      columns: { component: "text", vulnerability: "text", affected: "text" },
+      indexes: [["component"], ["vulnerability"], ["affected"]],
     }),
     ...resourceTable(dialect, "image_components", {
       columns: { digest: "text", components: "texts", parts: "texts", is_part: "integer", has_sbom: "integer" },

@@ -217,6 +217,22 @@ test("resources and custom methods have commands of their names", async () => {
   expect(await server.run(["group-invites", "accept", "--code", "wrong"])).toMatchObject({ code: 3 });
 });
 
+test("methods take names in the place of uids, and services of one name have one command", async () => {
+  const size = ["images", "get-size", "--digest", `sha256:${"a".repeat(64)}`, "--repo-uid"];
+  expect(await server.run([...size, "nothing"])).toMatchObject({
+    code: 3,
+    stderr: "error: no repo is named nothing\n",
+  });
+  expect(await server.run([...size, "beta"])).toMatchObject({ code: 3, stderr: expect.stringContaining("request id") });
+  expect((await output(["images", "--help"])).match(/^ {2}(get-size|compare) /gm)).toHaveLength(2);
+});
+
+test("list has what is no resource, too", async () => {
+  expect(JSON.parse(await output(["list", "access", "--scope", "platform", "-o", "json"]))).not.toEqual([]);
+  expect(JSON.parse(await output(["list", "audit-records", "--limit", "1", "-o", "json"]))).toHaveLength(1);
+  expect(JSON.parse(await output(["list", "event-types", "--all", "-o", "json"])).length).toBeGreaterThan(20);
+});
+
 test("responses that are lists are printed like lists", async () => {
   const byName = ["--prefix", "alpha", "-o"];
   expect(await output(["search", "names", ...byName, "table"])).toMatch(
