@@ -1,9 +1,8 @@
 /** What is open in repos now, and how it differs from what was. */
 import type { Finding_Level } from "../../../../gen/platform/findings/v1/findings_pb.ts";
 import type { ReadSession, Selection } from "../../../store/index.ts";
-import { findFindings } from "../found-findings.ts";
+import { distinctNumbers, readImagesOf } from "../found-findings.ts";
 import type { KnownComponents } from "../known-components.ts";
-import { statesOf } from "../messages.ts";
 import { taggedImages } from "../selected-images.ts";
 import { countsOf, type LevelNumbers, msOfDay } from "./stored-counts.ts";
 
@@ -32,13 +31,13 @@ export async function openVulnerabilities(
   place: Selection,
 ): Promise<ReadonlyMap<string, OpenVulnerabilities>> {
   const known = await memory.open(session);
-  const tagged = await taggedImages(session, place);
-  const { images, findings } = await findFindings(session, known, tagged, { states: statesOf([]) });
+  const images = await readImagesOf(session, known, await taggedImages(session, place));
+  await known.load(session, await distinctNumbers(session, known, images));
   const repos = new Map<string, Map<string, OpenVulnerability>>();
   for (const { repo, numbers, since } of images) {
     const open = repos.get(repo) ?? new Map<string, OpenVulnerability>();
     for (let i = 0; i < numbers.length; i++)
-      for (const { vulnerability, sinceMs } of findings.get(numbers[i]!) ?? []) {
+      for (const { vulnerability, sinceMs } of known.open(numbers[i]!)) {
         const { id, level, aliases } = vulnerability;
         const firstSeenMs = Math.max(sinceMs, since[i]! * 1000);
         const other = open.get(id);
