@@ -1,6 +1,6 @@
 /**
- * Removes rows that have ended once a minute, a few at a time, so that nothing waits for it. Several servers may do so
- * on one database.
+ * Work in the background, a little at a time, so that nothing waits for it: once a minute rows that have ended are
+ * removed. Several servers may do so on one database.
  */
 import { setTimeout } from "node:timers/promises";
 import type { Expiring, TableBound } from "../services/index.ts";
@@ -16,24 +16,43 @@ export interface HousekeepingOptions {
   report(error: unknown): void;
 }
 
-/** Ends the housekeeping once the work under way is finished. */
-export type StopHousekeeping = () => Promise<void>;
+/** Ends the work once what is under way is finished. */
+type StopTasks = () => Promise<void>;
+
+/** A piece of work. It returns whether it should run again at once. */
+type Task = () => Promise<boolean>;
+
+/** When tasks run. */
+export interface TaskTimes {
+  readonly intervalMs: number;
+  /** Whether they run at the start, too. */
+  readonly isAtOnce?: boolean;
+}
 
 const intervalMs = 60_000;
 const batchSize = 100;
 const pauseMs = 20;
 
 /** Starts the housekeeping. */
-export function startHousekeeping({ database, bounds, now, report }: HousekeepingOptions): StopHousekeeping {
+export function startHousekeeping({ database, bounds, now, report }: HousekeepingOptions): StopTasks {
   const tasks = bounds.flatMap((bound) => {
     if ("expiring" in bound) return [() => removeExpired(database, bound.expiring.table, now(), bound.expiring)];
     return "end" in bound ? [bound.end] : [];
   });
+  return startTasks(tasks, { intervalMs }, report);
+}
+
+/** Runs tasks in turn, again and again. `report`: called with failures; the next turn tries again. */
+export function startTasks(
+  tasks: readonly Task[],
+  { intervalMs, isAtOnce = false }: TaskTimes,
+  report: (error: unknown) => void,
+): StopTasks {
   let running = Promise.resolve();
   let isStopped = false;
 
   /** One that fails keeps none of the others from running. */
-  async function cleanUp(): Promise<void> {
+  async function runAll(): Promise<void> {
     for (const task of tasks) {
       try {
         while (!isStopped && (await task())) await setTimeout(pauseMs);
@@ -43,8 +62,9 @@ export function startHousekeeping({ database, bounds, now, report }: Housekeepin
     }
   }
 
+  if (isAtOnce) running = runAll();
   const timer = setInterval(() => {
-    running = running.then(cleanUp);
+    running = running.then(runAll);
   }, intervalMs).unref();
   return () => {
     isStopped = true;

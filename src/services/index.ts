@@ -16,6 +16,7 @@ import { subscriptions, subscriptionsService } from "./events/subscriptions.ts";
 import { findingsService } from "./findings/findings.ts";
 import { findingImagesService } from "./findings/images.ts";
 import { KnownComponents } from "./findings/known-components.ts";
+import { summarizingFindings } from "./findings/summary/summarize-findings.ts";
 import { accessService } from "./iam/access/access.ts";
 import { accountAssociationsService, removeServiceBindings } from "./iam/account-associations.ts";
 import { keepingAnOwner } from "./iam/auth/last-owner.ts";
@@ -52,6 +53,8 @@ export { readFeedStates, readIssuers, readSinks } from "./diagnosis.ts";
 export { maxUploadBytes } from "./documents/uploads.ts";
 export { type GroupVex, vexOfGroups } from "./documents/vex-documents.ts";
 export { subscriptionSource } from "./events/subscription-source.ts";
+export { KnownComponents } from "./findings/known-components.ts";
+export { recordFindingDays } from "./findings/summary/record-days.ts";
 export { explainAccess } from "./iam/access/explain.ts";
 export type { Reader } from "./iam/access/found-grants.ts";
 export { allAccess } from "./iam/access/list.ts";
@@ -151,24 +154,26 @@ interface ServicesOptions {
   readonly v1MaxListItems: number;
 }
 
-/** Every service of the contract. `onCallOfV1`: called for every call of v1 that has succeeded. */
+/**
+ * Every service of the contract. `onCallOfV1`: called for every call of v1 that has succeeded. `components`: what is
+ * known about components.
+ */
 export function createServices(
   options: ServicesOptions,
   onCallOfV1?: (method: DescMethod) => void,
+  components = new KnownComponents(),
 ): readonly MountedService[] {
-  const successors = createServicesOfV2(options);
+  const successors = createServicesOfV2(options, components);
   const { openRootGroups } = options;
   const maxListItems = () => options.v1MaxListItems;
   return [...successors, ...createServicesOfV1({ successors, openRootGroups, maxListItems, onCall: onCallOfV1 })];
 }
 
 /** The services of v2. The deletion of a group reports its children in the order of these lines. */
-function createServicesOfV2({
-  openRootGroups,
-  termsDocuments,
-  allowLoopbackSinks,
-}: ServicesOptions): readonly MountedService[] {
-  const components = new KnownComponents();
+function createServicesOfV2(
+  { openRootGroups, termsDocuments, allowLoopbackSinks }: ServicesOptions,
+  components: KnownComponents,
+): readonly MountedService[] {
   const services = [
     pingService,
     groupsService({ openRootGroups, roleBindings }),
@@ -196,7 +201,7 @@ function createServicesOfV2({
     advisoriesService,
     artifactsService,
     securityAdvisoryService,
-    findingsService(components),
+    findingsService(components, { summarizeFindings: summarizingFindings(components) }),
     findingImagesService(repos, components),
     vulnerabilitiesService,
   ];

@@ -1,6 +1,7 @@
 /** The tables of tenants: each of their rows belongs to one organisation. Citus distributes them. */
 import type { Resource } from "../resource/index.ts";
 import { vexFiles, vexStatements } from "./documents/vex-documents.ts";
+import { findingDays, findingStates } from "./findings/summary/stored-counts.ts";
 import { groupsTable, membersTable, usersTable } from "./iam/provisioning/directory.ts";
 import { provisioningTable } from "./iam/provisioning/settings.ts";
 import { signIns } from "./iam/provisioning/sign-ins.ts";
@@ -23,6 +24,8 @@ export function tenantTablesOf(resources: Iterable<Resource>): readonly string[]
     images,
     imagePackages,
     imageComponents,
+    findingStates,
+    findingDays,
     tagMoves,
     sbomFiles,
     vexStatements,

@@ -347,6 +347,7 @@ const fixtures: Readonly<Record<string, MethodFixture>> = {
 
   QueryPackages: { request: () => ({ queries: [{ purl: "pkg:npm/lodash@4.17.20" }] }) },
   ListFindings: { request: () => ({}) },
+  SummarizeFindings: { request: () => ({ by: "day,level" }) },
   GetImage: {
     request: async (platform, group) => {
       const { repoUid, digest } = await makeImage(platform, group);

@@ -1,11 +1,11 @@
-/** What one process of a server does in the background: housekeeping, deliveries. */
+/** What one process of a server does in the background: housekeeping, the record of findings, deliveries. */
 
 import { type Issuer, operatorClaims } from "../../auth/index.ts";
 import { AttemptCounts, Dispatcher } from "../../delivery/index.ts";
 import type { EventRecorder, PipelineOptions } from "../../pipeline/index.ts";
-import { type RowChange, subscriptionSource } from "../../services/index.ts";
+import { type RowChange, recordFindingDays, subscriptionSource } from "../../services/index.ts";
 import type { Database, WriteSession } from "../../store/index.ts";
-import { startHousekeeping } from "../housekeeping.ts";
+import { startHousekeeping, startTasks } from "../housekeeping.ts";
 import { measureDeliveries } from "../instruments/deliveries.ts";
 import { tableBounds } from "./bounds.ts";
 import type { StartContext } from "./context.ts";
@@ -36,6 +36,8 @@ export async function startBackground(
     events.recordChanges(session, changes, by, now());
   const bounds = tableBounds({ database, resources, now, record, auditRetentionDays, eventRetentionDays });
   stack.defer(startHousekeeping({ database, bounds, now, report: reportAs("housekeeping") }));
+  const recordDays = recordFindingDays({ database, memory: api.components, now });
+  stack.defer(startTasks([recordDays], { intervalMs: 3_600_000, isAtOnce: true }, reportAs("record of findings")));
   const attempts = new AttemptCounts();
   let isOpen = true;
   stack.defer(() => {

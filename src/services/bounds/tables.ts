@@ -3,6 +3,7 @@ import type { Resource, RowChange } from "../../resource/index.ts";
 import type { Database, Row, TableSpec, WriteSession } from "../../store/index.ts";
 import { parentOf } from "../../uid.ts";
 import { vexDocuments, vexFiles, vexStatements } from "../documents/vex-documents.ts";
+import { findingDays, findingStates } from "../findings/summary/stored-counts.ts";
 import { endOfInvite, groupInvites } from "../iam/group-invites.ts";
 import { identities } from "../iam/identities.ts";
 import { identityProviders } from "../iam/identity-providers.ts";
@@ -112,6 +113,8 @@ export function boundsOfTables({ database, resources, now, record }: BoundOption
     })),
     orphans(imageComponents, repos.table),
     orphans(tagMoves, repos.table),
+    orphans(findingStates, repos.table),
+    orphans(findingDays, repos.table),
     ...["images", "image_packages", "vuln_reports", "vuln_report_findings", "vuln_report_files"].map((table) => ({
       table,
       because: `${byOperator}, and it is removed with its repo`,

@@ -1,7 +1,7 @@
 /** The service of findings: what is known about packages, and the findings in images. */
 import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import type { HandlerContext } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   FindingSchema,
   FindingsService,
@@ -28,9 +28,13 @@ import { queryPackages } from "./query-packages.ts";
 import { selectImages, tagsOf } from "./selected-images.ts";
 
 /** @param memory what is known about components. */
-export function findingsService(memory: KnownComponents): MountedService {
+export function findingsService(
+  memory: KnownComponents,
+  { summarizeFindings }: Pick<ServiceImpl<typeof FindingsService>, "summarizeFindings">,
+): MountedService {
   return implement(FindingsService, [], {
     queryPackages,
+    summarizeFindings,
 
     async listFindings(request, context) {
       const sortable = { sortNames: findingSortNames, defaultOrder: findingDefaultOrder };

@@ -58,13 +58,23 @@ async function uidsOf(
   place: Selection,
 ): Promise<readonly string[] | undefined> {
   if (names.length === 0 && !onlyTagged) return uids;
-  const tagged = new Set<string>();
-  // A tag is a child of its repo, as an image is.
   const { uids: _, ...ofTags } = place;
   const where = names.length === 0 ? [] : [{ column: "name", in: names }];
-  for await (const rows of session.pages(tags.table, { ...ofTags, where, limit: portion, columns: ["digest"] }))
-    for (const { parent, columns } of rows) tagged.add(imageUid(parent, columns.digest as string));
+  const tagged = await taggedUids(session, { ...ofTags, where });
   return uids === undefined ? [...tagged] : uids.filter((uid) => tagged.has(uid));
+}
+
+/** The selection of the images in a place that tags name. */
+export async function taggedImages(session: ReadSession, place: Selection): Promise<Selection> {
+  return { ...place, uids: [...(await taggedUids(session, place))] };
+}
+
+/** The uids of images that tags of a selection name. A tag is a child of its repo, as an image is. */
+async function taggedUids(session: ReadSession, ofTags: Selection): Promise<ReadonlySet<string>> {
+  const tagged = new Set<string>();
+  for await (const rows of session.pages(tags.table, { ...ofTags, limit: portion, columns: ["digest"] }))
+    for (const { parent, columns } of rows) tagged.add(imageUid(parent, columns.digest as string));
+  return tagged;
 }
 
 /** The rows of the images of a selection, by uid, in portions. */

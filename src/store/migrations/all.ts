@@ -16,6 +16,7 @@ import * as m0018 from "./0018-delivery-settings.ts";
 import * as m0019 from "./0019-bounds.ts";
 import * as m0020 from "./0020-findings.ts";
 import * as m0021 from "./0021-sbom-files.ts";
+import * as m0022 from "./0022-finding-days.ts";
 
 export const all: readonly Migration[] = [
   m0007,
@@ -33,6 +34,7 @@ export const all: readonly Migration[] = [
   m0019,
   m0020,
   m0021,
+  m0022,
 ]
   .flatMap((file): Migration[] => Object.values(file))
   .sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -1,0 +1,76 @@
+/** What is open in repos now, and how it differs from what was. */
+import type { Finding_Level } from "../../../../gen/platform/findings/v1/findings_pb.ts";
+import type { ReadSession, Selection } from "../../../store/index.ts";
+import { distinctNumbers, readImagesOf } from "../found-findings.ts";
+import type { KnownComponents } from "../known-components.ts";
+import { taggedImages } from "../selected-images.ts";
+import { countsOf, type LevelNumbers, msOfDay } from "./stored-counts.ts";
+
+/** A vulnerability that is open in a repo. */
+interface OpenVulnerability {
+  readonly level: Finding_Level;
+  /** Its other ids. */
+  readonly aliases: readonly string[];
+  /** When it was first seen, in milliseconds since 1970. */
+  firstSeenMs: number;
+}
+
+/** Those of a repo, by id. */
+export type OpenVulnerabilities = ReadonlyMap<string, OpenVulnerability>;
+
+/** What has been opened and resolved, by level. */
+export interface Changes {
+  readonly opened: LevelNumbers;
+  readonly resolved: LevelNumbers;
+}
+
+/** What is open in the images below repos that tags name, by the uid of the repo; none for a repo without any. */
+export async function openVulnerabilities(
+  session: ReadSession,
+  memory: KnownComponents,
+  place: Selection,
+): Promise<ReadonlyMap<string, OpenVulnerabilities>> {
+  const known = await memory.open(session);
+  const images = await readImagesOf(session, known, await taggedImages(session, place));
+  await known.load(session, await distinctNumbers(session, known, images));
+  const repos = new Map<string, Map<string, OpenVulnerability>>();
+  for (const { repo, numbers, since } of images) {
+    const open = repos.get(repo) ?? new Map<string, OpenVulnerability>();
+    for (let i = 0; i < numbers.length; i++)
+      for (const { vulnerability, sinceMs } of known.open(numbers[i]!)) {
+        const { id, level, aliases } = vulnerability;
+        const firstSeenMs = Math.max(sinceMs, since[i]! * 1000);
+        const other = open.get(id);
+        if (other === undefined) open.set(id, { level, aliases, firstSeenMs });
+        else other.firstSeenMs = Math.min(other.firstSeenMs, firstSeenMs);
+      }
+    if (open.size > 0) repos.set(repo, open);
+    await session.pause();
+  }
+  return repos;
+}
+
+/**
+ * What has changed since `before`. A vulnerability that has got another id, because its alias group has changed, has
+ * been neither opened nor resolved.
+ */
+export function changesSince(before: ReadonlyMap<string, Finding_Level>, now: OpenVulnerabilities): Changes {
+  const gone = new Map([...before].filter(([id]) => !now.has(id)));
+  const opened: Finding_Level[] = [];
+  for (const [id, { level, aliases }] of now) {
+    if (before.has(id)) continue;
+    const former = aliases.find((alias) => gone.has(alias));
+    if (former === undefined) opened.push(level);
+    else gone.delete(former);
+  }
+  return { opened: countsOf(opened), resolved: countsOf(gone.values()) };
+}
+
+/**
+ * What has changed in a repo that was not counted before, while others are counted for the first time, too: what was
+ * first seen on a day before has not been opened.
+ */
+export function firstChanges(now: OpenVulnerabilities, day: number): Changes {
+  const opened = [...now.values()].filter(({ firstSeenMs }) => firstSeenMs >= msOfDay(day));
+  return { opened: countsOf(opened.map(({ level }) => level)), resolved: countsOf([]) };
+}
