@@ -147,7 +147,8 @@ async function byFindings(
   const leading = new Leading<Keyed>(skip + limit + 1, (a, b) => compareKeys(a.key, b.key, order));
   let total = 0;
   for (const image of images) {
-    for (const [i, number] of image.numbers.entries()) {
+    for (let i = 0; i < image.numbers.length; i++) {
+      const number = image.numbers[i]!;
       for (const finding of findings.get(number) ?? []) {
         const placed = { component: known.component(number), finding, image, sinceMs: image.since[i]! * 1000 };
         if (isIn !== undefined && !isIn(placed)) continue;

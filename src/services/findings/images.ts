@@ -45,6 +45,9 @@ const sortable = {
   ],
 };
 
+/** The columns that the view of an image needs: sets of components are large. */
+const shownColumns = ["digest", "has_sbom"];
+
 /** @param repos the parent of images. @param memory what is known about components. */
 export function findingImagesService(repos: Resource, memory: KnownComponents): MountedService {
   return implement(ImagesService, [], {
@@ -61,7 +64,8 @@ export function findingImagesService(repos: Resource, memory: KnownComponents): 
       const session = databaseOf(context);
       const known = await memory.open(session);
       const selection = await selectionFor(session, known, query, scopesOf(context));
-      const found = { ...selection, orderBy: order, ...(after && { after }), skip: request.skip, limit: pageSize + 1 };
+      const page = { orderBy: order, ...(after && { after }), skip: request.skip, limit: pageSize + 1 };
+      const found = { ...selection, ...page, columns: shownColumns };
       const [rows, totalCount] = await Promise.all([
         session.list(imageComponents, found),
         session.count(imageComponents, selection),
