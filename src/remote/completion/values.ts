@@ -45,7 +45,9 @@ export async function valueCandidates(place: ValuePlace): Promise<Candidate[]> {
       return schemaCandidates(resourceOfCommand(place)?.schema);
     case "SERVICE/METHOD":
       return contractServices().flatMap(({ typeName, methods }) =>
-        methods.map((method) => ({ value: `${typeName}/${method.name}`, description: lineOf(commentOf(method)) })),
+        methods
+          .filter(({ methodKind }) => methodKind === "unary")
+          .map((method) => ({ value: `${typeName}/${method.name}`, description: lineOf(commentOf(method)) })),
       );
     case "NAME=VALUE": {
       const method =
