@@ -210,6 +210,20 @@ onEveryServer("findings", (platform) => {
     }
   });
 
+  test("are all on pages of one, also where each is in one image only", async () => {
+    const names = Array.from({ length: 4 }, () => freshName("p"));
+    for (const name of names) await importOsv(platform(), record(name));
+    const { repo } = await makeImage(Object.fromEntries(names.map((name) => [name, "4.0.0"])));
+    const seen: string[] = [];
+    let pageToken = "";
+    do {
+      const page = await platform().ok("ListFindings", { repo, pageSize: 1, pageToken });
+      for (const { component } of page.findings) seen.push(component.name);
+      pageToken = page.nextPageToken ?? "";
+    } while (pageToken !== "");
+    expect(seen.sort()).toEqual(names.sort());
+  });
+
   test("are seen only by who may list them where the image is", async () => {
     const name = freshName("lodash");
     await importOsv(platform(), record(name));

@@ -33,7 +33,9 @@ export interface Group {
 /** All vulnerabilities. */
 export function groupsOf(inputs: RawInputs): Group[] {
   const records = [...inputs.records.values()];
-  return idSets(records).map((ids) => groupOf([...ids].sort(), records, inputs));
+  const groups = idSets(records).map((ids) => groupOf([...ids].sort(), records, inputs));
+  // Of an id that only another CVE claims, nothing is known.
+  return groups.filter((group) => group.records.length > 0);
 }
 
 /**

@@ -123,6 +123,11 @@ export class FindingsModel {
     });
   }
 
+  /** The digests of all images. */
+  digests(): string[] {
+    return this.inputs.repos.flatMap(({ images, lists }) => [...images.keys(), ...lists.keys()]);
+  }
+
   images(place: ModelPlace = {}): ModelImage[] {
     const isNamed = place.image ?? place.digests ?? place.tags ?? place.onlyTagged;
     return this.inputs.repos.flatMap((repo) =>

@@ -1,41 +1,25 @@
 /** Questions about a world, with the answers of the model, and of servers in the same form. */
 import { imageUid } from "../../../src/services/registry/images.ts";
-import { comparePackageVersions } from "../../../src/versions/index.ts";
 import type { Json } from "../contract.ts";
+import {
+  type Ask,
+  findingAnswer,
+  findingIn,
+  imageAnswer,
+  imageIn,
+  levelCountsIn,
+  levelsOf,
+  order,
+  type Question,
+} from "./answers.ts";
+import { comparison } from "./comparison.ts";
 import { levels, vulnerabilityAnswer, vulnerabilityIn } from "./groups.ts";
 import { keyOf, purlOf, type RawPackage } from "./inputs.ts";
-import {
-  counts,
-  isBelow,
-  isWanted,
-  type ModelFilter,
-  type ModelFinding,
-  type ModelImage,
-  type Placed,
-} from "./model.ts";
-import { isOpen } from "./statements.ts";
+import { counts, isBelow, isWanted, type ModelFilter, type ModelImage, type Placed } from "./model.ts";
 import type { FindingsWorld } from "./worlds.ts";
 
-/** Makes a call. Undefined when it is refused with NOT_FOUND. */
-export type Ask = (method: string, request: Json) => Promise<Json | undefined>;
-
-/** A question, and what answers must be. */
-export interface Question {
-  readonly text: string;
-  readonly expected: unknown;
-  /** Asks it. */
-  ask(ask: Ask): Promise<unknown>;
-}
-
-/** What a caller may see, in the same questions. */
-export interface Eyes {
-  readonly groups: readonly string[];
-}
-
-const order = (sign: number, a: string | number, b: string | number) => (a < b ? -sign : a > b ? sign : 0);
-
 /** Random questions about a world, by a caller who sees these groups. */
-export function questionsOf(world: FindingsWorld, { groups }: Eyes): Question[] {
+export function questionsOf(world: FindingsWorld, groups: readonly string[]): Question[] {
   const questions = [packages(world), ...vulnerabilities(world)];
   for (let i = 0; i < 6; i++) questions.push(findings(world, groups));
   for (let i = 0; i < 4; i++) questions.push(images(world, groups));
@@ -60,7 +44,7 @@ async function listed(ask: Ask, method: string, member: string, request: Json): 
 }
 
 function packages(world: FindingsWorld): Question {
-  const asked = world.packages.filter(() => world.random.oneIn(2)).slice(0, 50);
+  const asked = world.packages.filter(() => world.random.oneIn(2)).slice(0, 20);
   asked.push(world.packages[0]!);
   const states = world.random.oneIn(2) ? allStates : undefined;
   const queries = asked.map((each) => {
@@ -110,25 +94,18 @@ function vulnerabilities(world: FindingsWorld): Question[] {
 const allStates = ["AFFECTED", "UNDER_INVESTIGATION", "FIXED", "NOT_AFFECTED"] as const;
 
 /** A random filter by what findings are. */
-function randomFilter({
-  random,
-  anyId,
-  packages: all,
-  ...world
-}: Pick<FindingsWorld, "random" | "packages"> & { anyId(): string }): ModelFilter {
-  void world;
+function randomFilter(world: FindingsWorld): ModelFilter {
+  const { random } = world;
   const some = <T>(values: readonly T[]) => values.filter(() => random.oneIn(2));
-  const of = random.pick(all);
   const choices: ModelFilter[] = [
     {},
-    { vulnerabilityIds: [anyId(), anyId()] },
+    { vulnerabilityIds: [world.anyId(), world.anyId()] },
     { levels: [...some(levels.slice(1)), "HIGH"] },
     { minEpss: random.below(100) / 100 },
     { knownExploited: random.oneIn(2) },
     { states: [...some(allStates), "FIXED"] },
     { states: [...allStates] },
   ];
-  void of;
   return { ...random.pick(choices), ...random.pick(choices) };
 }
 
@@ -182,7 +159,7 @@ const findingValues: Readonly<Record<string, (of: Placed) => string | number>> =
 
 function findings(world: FindingsWorld, groups: readonly string[]): Question {
   const { random, model } = world;
-  const filter = { ...randomFilter(filterOf(world)), ...packageFilter(world) };
+  const filter = { ...randomFilter(world), ...packageFilter(world) };
   const withFix: ModelFilter = random.oneIn(4) ? { ...filter, fixStates: ["FIXED", "PENDING"] } : filter;
   const { request, place } = randomPlace(world, groups);
   const all = model.findings(model.images(place), withFix);
@@ -225,13 +202,9 @@ function findings(world: FindingsWorld, groups: readonly string[]): Question {
   };
 }
 
-function filterOf(world: FindingsWorld) {
-  return { random: world.random, packages: world.packages, anyId: () => world.anyId() };
-}
-
 function images(world: FindingsWorld, groups: readonly string[]): Question {
   const { random, model, packages: all } = world;
-  const filter = random.oneIn(2) ? {} : randomFilter(filterOf(world));
+  const filter = random.oneIn(2) ? {} : randomFilter(world);
   const { request, place } = randomPlace(world, groups);
   let found = model.images(place);
   if (Object.keys(filter).length > 0) {
@@ -330,7 +303,7 @@ function components(world: FindingsWorld, groups: readonly string[]): Question {
 /** Images one by one, also those that a caller may not see, and the findings of each by its name. */
 function single(world: FindingsWorld, groups: readonly string[]): Question[] {
   const { random, model } = world;
-  const all = model.images({ digests: model.inputs.repos.flatMap(digestsOf) });
+  const all = model.images({ digests: model.digests() });
   return all
     .filter(() => random.oneIn(3))
     .flatMap((image) => {
@@ -359,182 +332,4 @@ function single(world: FindingsWorld, groups: readonly string[]): Question[] {
         },
       ];
     });
-}
-
-function digestsOf({ images: known, lists }: { images: Map<string, unknown>; lists: Map<string, unknown> }) {
-  return [...known.keys(), ...lists.keys()];
-}
-
-function comparison(world: FindingsWorld, groups: readonly string[]): Question[] {
-  const { random, model } = world;
-  const all = model.images({ digests: model.inputs.repos.flatMap(digestsOf), groups }).filter(({ hasSbom }) => hasSbom);
-  if (all.length === 0) return [];
-  const [base, target] = [random.pick(all), random.pick(all)];
-  const names = { base: `${base.repo.uid}@${base.digest}`, target: `${target.repo.name}@${target.digest}` };
-  const only = (a: ModelImage, b: ModelImage) => [...a.components].filter(([purl]) => !b.components.has(purl));
-  const [gone, come] = [only(base, target), only(target, base)].map((some) =>
-    Map.groupBy(
-      some
-        .map(([, of]) => of)
-        .sort((a, b) => comparePackageVersions(a.type, a.version, b.version)! || order(1, purlOf(a), purlOf(b))),
-      (of) => keyOf(of, of.name),
-    ),
-  ) as [Map<string, RawPackage[]>, Map<string, RawPackage[]>];
-  const changed: string[] = [];
-  const rest = { added: [] as string[], removed: [] as string[] };
-  for (const key of new Set([...gone.keys(), ...come.keys()])) {
-    const [olds, news] = [gone.get(key) ?? [], come.get(key) ?? []];
-    for (let i = 0; i < Math.max(olds.length, news.length); i++) {
-      if (i < olds.length && i < news.length) changed.push(`${purlOf(olds[i]!)} ${purlOf(news[i]!)}`);
-      else if (i < olds.length) rest.removed.push(purlOf(olds[i]!));
-      else rest.added.push(purlOf(news[i]!));
-    }
-  }
-  const firsts = (image: ModelImage) => {
-    const found = new Map<string, Placed>();
-    for (const each of model.findings([image]).sort((a, b) => order(1, a.purl, b.purl))) {
-      const key = `${each.group.id} ${keyOf(each.component, each.component.name)}`;
-      if (!found.has(key)) found.set(key, each);
-    }
-    return found;
-  };
-  const [before, after] = [firsts(base), firsts(target)];
-  const texts = (a: Map<string, Placed>, b: Map<string, Placed>) =>
-    [...a]
-      .filter(([key]) => !b.has(key))
-      .map(([, each]) => `${each.purl} ${each.group.id}`)
-      .sort();
-  const differing = [...before].filter(([key, old]) => {
-    const now = after.get(key);
-    const facts = ({ statements: [deciding], fixedVersion }: Placed) =>
-      [deciding!.state, deciding!.fixState, fixedVersion].join();
-    return now !== undefined && facts(old) !== facts(now);
-  });
-  return [
-    {
-      text: `CompareImages ${JSON.stringify(names)}`,
-      expected: {
-        added: rest.added.sort(),
-        removed: rest.removed.sort(),
-        changed: changed.sort(),
-        opened: texts(after, before),
-        resolved: texts(before, after),
-        differing: differing.map(([, each]) => `${each.purl} ${each.group.id}`).sort(),
-        images: [base, target].map((image) => imageAnswer(world, image)),
-      },
-      async ask(ask) {
-        const answer = await ask("CompareImages", names);
-        if (answer === undefined) return undefined;
-        const { components: parts, findings: found } = answer;
-        const purls = (some: Json[] = []) => some.map(({ purl }) => purl).sort();
-        const ids = (some: Json[] = []) =>
-          some.map(({ component, vulnerabilityId }) => `${component.purl} ${vulnerabilityId}`).sort();
-        return {
-          added: purls(parts.added),
-          removed: purls(parts.removed),
-          changed: (parts.changed ?? []).map((each: Json) => `${each.before.purl} ${each.after.purl}`).sort(),
-          opened: ids(found.opened),
-          resolved: ids(found.resolved),
-          differing: ids((found.changed ?? []).map((each: Json) => each.before)),
-          images: [imageIn(world, answer.base), imageIn(world, answer.target)],
-        };
-      },
-    },
-  ];
-}
-
-/** What of a finding is compared. @param placed absent without an image. */
-function findingAnswer({ isTangled }: FindingsWorld, finding: ModelFinding, placed?: Placed): object {
-  const { group, purl, statements, fixedVersion, sinceMs } = finding;
-  const [deciding] = statements;
-  return {
-    repo: placed?.image.repo.uid ?? "",
-    digest: placed?.image.digest ?? "",
-    tags: placed?.image.tags ?? [],
-    purl,
-    id: group.id,
-    aliases: group.aliases,
-    said: [deciding!.state, deciding!.justification, deciding!.fixState, fixedVersion, deciding!.confidence],
-    level: group.level,
-    score: group.score,
-    epss: group.epss,
-    exploited: group.exploited !== undefined,
-    ...(!isTangled && { firstMs: placed?.firstMs ?? sinceMs }),
-    assertions: statements.map(({ feed, id, state, fixState, fixedVersion: fix, justification, confidence, ...each }) =>
-      [feed, id, state, fixState, fix, justification, confidence, ...(isTangled ? [] : [each.sinceMs])].join(),
-    ),
-  };
-}
-
-function findingIn({ isTangled }: FindingsWorld, message: Json): object {
-  const short = (text: string | undefined, prefix: string) => (text ?? "UNSPECIFIED").replace(prefix, "");
-  const said = (of: Json) => [
-    short(of.state, "STATE_"),
-    short(of.fixState, "FIX_STATE_"),
-    of.fixedVersion ?? "",
-    short(of.justification, "JUSTIFICATION_"),
-    short(of.confidence, "CONFIDENCE_"),
-  ];
-  const [state, fixState, fixedVersion, justification, confidence] = said(message);
-  return {
-    repo: message.repo ?? "",
-    digest: message.digest ?? "",
-    tags: message.tags ?? [],
-    purl: message.component.purl,
-    id: message.vulnerabilityId,
-    aliases: [...(message.aliases ?? [])].sort(),
-    said: [state, justification, fixState, fixedVersion, confidence],
-    level: short(message.level, "LEVEL_"),
-    score: message.score,
-    epss: message.epss,
-    exploited: message.knownExploited ?? false,
-    ...(!isTangled && { firstMs: Date.parse(message.firstSeen) }),
-    assertions: message.assertions.map((each: Json) =>
-      [each.source, each.id, ...said(each), ...(isTangled ? [] : [Date.parse(each.since)])].join(),
-    ),
-  };
-}
-
-function imageAnswer({ model, isTangled }: FindingsWorld, image: ModelImage): object {
-  const open = model.findings([image]).filter(({ statements: [deciding] }) => isOpen(deciding!));
-  return {
-    repo: image.repo.uid,
-    name: image.repo.name,
-    digest: image.digest,
-    tags: image.tags,
-    platforms: image.platforms,
-    components: image.components.size,
-    levels: levelsOf(open),
-    hasSbom: image.hasSbom,
-    ...(!isTangled && { oldestMs: open.length === 0 ? undefined : Math.min(...open.map(({ firstMs }) => firstMs)) }),
-  };
-}
-
-function imageIn({ isTangled }: FindingsWorld, message: Json): object {
-  const oldest = message.oldestFindingTime;
-  return {
-    repo: message.repo,
-    name: message.repoName,
-    digest: message.digest,
-    tags: message.tags ?? [],
-    platforms: (message.platforms ?? []).length,
-    components: message.componentCount ?? 0,
-    levels: levelCountsIn(message.levelCounts),
-    hasSbom: message.hasSbom ?? false,
-    ...(!isTangled && { oldestMs: oldest === undefined ? undefined : Date.parse(oldest) }),
-  };
-}
-
-function levelsOf(some: readonly ModelFinding[]): string {
-  const byLevel = Map.groupBy(some, ({ group }) => group.level);
-  return [...levels]
-    .reverse()
-    .flatMap((level) => (byLevel.has(level) ? `${level} ${byLevel.get(level)!.length}` : []))
-    .join();
-}
-
-function levelCountsIn(levelCounts: readonly Json[] = []): string {
-  return levelCounts
-    .map(({ level, count }) => `${(level ?? "LEVEL_UNSPECIFIED").replace("LEVEL_", "")} ${count}`)
-    .join();
 }

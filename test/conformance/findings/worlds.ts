@@ -28,6 +28,14 @@ const beginMs = Date.UTC(2026, 0, 1);
 const platformsOfIndex = 2;
 const cvesOfWorld = 6;
 
+interface WorldOptions {
+  readonly platform: Platform;
+  readonly database: Database;
+  readonly seed: number;
+  /** Absent: as the seed has it. */
+  readonly isTangled?: boolean | undefined;
+}
+
 /** A world on one database. */
 export class FindingsWorld {
   readonly inputs = new RawInputs();
@@ -41,8 +49,6 @@ export class FindingsWorld {
   readonly root: string;
   /** Whether ids may be joined with several CVEs. Since when something is known is told for simple worlds only. */
   readonly isTangled: boolean;
-  /** What was done, for people. */
-  readonly history: string[] = [];
   readonly #name: string;
   readonly #platform: Platform;
   readonly #database: Database;
@@ -51,7 +57,7 @@ export class FindingsWorld {
   #nowMs = beginMs;
 
   private constructor(
-    { platform, database, seed }: { platform: Platform; database: Database; seed: number },
+    { platform, database, seed, isTangled }: WorldOptions,
     { root, groups, member }: { root: string; groups: readonly string[]; member: string },
   ) {
     this.#platform = platform;
@@ -60,7 +66,7 @@ export class FindingsWorld {
     this.groups = groups;
     this.member = member;
     this.random = new Random(seed);
-    this.isTangled = this.random.oneIn(3);
+    this.isTangled = isTangled ?? this.random.oneIn(3);
     this.#name = freshName("w");
     this.#firstCve = 10_000 * (1 + Math.floor(Math.random() * 50_000));
     this.#firstDigest = 1000 * Math.floor(Math.random() * 1e9);
@@ -68,11 +74,16 @@ export class FindingsWorld {
     this.model = new FindingsModel(this.inputs, this.packages);
   }
 
-  static async create(platform: Platform, database: Database, seed: number): Promise<FindingsWorld> {
+  static async create(
+    platform: Platform,
+    database: Database,
+    seed: number,
+    { isTangled }: Pick<WorldOptions, "isTangled"> = {},
+  ): Promise<FindingsWorld> {
     const { uid: root } = await makeGroup(platform);
     const groups = [(await makeGroup(platform, root)).uid as string, (await makeGroup(platform, root)).uid as string];
     const { token } = await makeMember(platform, groups[0]!, "viewer");
-    const world = new FindingsWorld({ platform, database, seed }, { root, groups, member: token });
+    const world = new FindingsWorld({ platform, database, seed, isTangled }, { root, groups, member: token });
     for (const group of [groups[0]!, groups[0]!, groups[1]!]) {
       const { uid, name } = await makeRepo(platform, group);
       world.inputs.repos.push({ uid, name, group, images: new Map(), lists: new Map(), tags: new Map() });
@@ -87,18 +98,33 @@ export class FindingsWorld {
       ...Array(3).fill(() => this.#changeList()),
       ...Array(2).fill(() => this.#addImage()),
       ...Array(2).fill(() => this.#moveTag()),
-      () => this.#removeImage(),
+      ...Array(2).fill(() => this.#removeImage()),
       () => this.#prune(),
       () => this.#changeClaims(),
       () => this.#changeFeedOrder(),
       () => this.#changeScores(),
       () => this.#changeExploited(),
-    ] as (() => Promise<string>)[];
+    ] as (() => Promise<void>)[];
     for (let i = 0; i < count; i++) {
       this.#nowMs += 1000 * (1 + this.random.below(100));
-      this.history.push(await this.random.pick(changes)());
+      await this.random.pick(changes)();
       this.model.observe(this.#nowMs);
     }
+  }
+
+  /** Records of one feed, with ids of their own, that nobody has told yet. */
+  newRecords(count: number): (RawRecord & { readonly osv: Json })[] {
+    return Array.from({ length: count }, (_, i) => {
+      const { osv } = this.#randomOsv(undefined);
+      const id = `GHSA-${this.#name}-new-${i}`;
+      return { feed: `${this.#name}-a`, id, osv: { ...osv, id } };
+    });
+  }
+
+  /** Tells the model of records that were stored by others. */
+  tell(records: readonly RawRecord[]): void {
+    for (const record of records) this.inputs.records.set(`${record.feed} ${record.id}`, record);
+    this.model.observe(this.#nowMs);
   }
 
   /** Any id of the world. */
@@ -136,13 +162,12 @@ export class FindingsWorld {
     return `${this.#name}-${this.random.pick(["a", "b"])}`;
   }
 
-  async #changeRecord(): Promise<string> {
+  async #changeRecord(): Promise<void> {
     const known = [...this.inputs.records.values()];
     const before = known.length > 0 && !this.random.oneIn(3) ? this.random.pick(known) : undefined;
     const record = this.random.oneIn(3) ? this.#randomAdvisory(before) : this.#randomOsv(before);
     this.inputs.records.set(`${record.feed} ${record.id}`, record);
     await this.#transact((session) => saveRecords(session, [record], this.#nowMs));
-    return `record ${JSON.stringify(record)}`;
   }
 
   #aliasesOf(id: string): string[] {
@@ -153,7 +178,7 @@ export class FindingsWorld {
     return [this.random.pick(near)];
   }
 
-  #randomOsv(before: RawRecord | undefined): RawRecord {
+  #randomOsv(before: RawRecord | undefined): RawRecord & { readonly osv: Json } {
     const same = before !== undefined && "osv" in before ? before : undefined;
     const id = same?.id ?? this.anyId();
     const part = () => same === undefined || this.random.oneIn(2);
@@ -226,7 +251,7 @@ export class FindingsWorld {
     return { feed: same?.feed ?? `${this.#name}-doc`, id, advisory };
   }
 
-  async #prune(): Promise<string> {
+  async #prune(): Promise<void> {
     const feed = this.random.oneIn(2) ? this.#feed() : `${this.#name}-doc`;
     const kept = new Set<string>();
     for (const record of [...this.inputs.records.values()]) {
@@ -236,10 +261,9 @@ export class FindingsWorld {
     }
     const nowMs = this.#nowMs;
     await this.#transact((session) => pruneRecords(session, { feed, nowMs }, ({ id }) => kept.has(id)));
-    return `prune ${feed} to ${[...kept]}`;
   }
 
-  async #changeClaims(): Promise<string> {
+  async #changeClaims(): Promise<void> {
     const feed = this.random.oneIn(2) ? this.#feed() : `${this.#name}-doc`;
     const patterns = ["pkg:apk/wolfi/*", `pkg:apk/wolfi/${this.#name}-0`, "pkg:deb/*", "pkg:npm/*"];
     const claims = patterns
@@ -247,19 +271,17 @@ export class FindingsWorld {
       .map((pattern) => ({ pattern, coverage: this.random.pick(["COMPLETE", "FIXES_ONLY"] as const) }));
     this.inputs.claims.set(feed, claims);
     await this.#transact((session) => saveFeed(session, { feed, command: "osv", importMs: this.#nowMs, claims }));
-    return `claims of ${feed}: ${JSON.stringify(claims)}`;
   }
 
-  async #changeFeedOrder(): Promise<string> {
+  async #changeFeedOrder(): Promise<void> {
     const names = ["a", "b", "doc"].map((name) => `${this.#name}-${name}`);
     const order = names.filter(() => this.random.oneIn(2));
     if (this.random.oneIn(2)) order.reverse();
     this.inputs.feedOrder = order;
     await this.#transact((session) => writeFeedOrder(session, order));
-    return `feed order ${order}`;
   }
 
-  async #changeScores(): Promise<string> {
+  async #changeScores(): Promise<void> {
     const isWhole = this.random.oneIn(2);
     const scores = this.#ids("CVE")
       .filter(() => this.random.oneIn(2))
@@ -268,23 +290,21 @@ export class FindingsWorld {
     for (const { cve, ...score } of scores) this.inputs.epss.set(cve, score);
     const block = `2026-${this.#firstCve / 1000}`;
     await this.#transact((session) => saveExploitScores(session, { block, scores, isWhole }, this.#nowMs));
-    return `EPSS ${isWhole ? "whole " : ""}${JSON.stringify(scores)}`;
   }
 
-  async #changeExploited(): Promise<string> {
+  async #changeExploited(): Promise<void> {
     const cve = this.random.pick(this.#ids("CVE"));
     const nowMs = this.#nowMs;
     if (this.inputs.exploited.delete(cve)) {
       let after: string | undefined;
       do after = (await this.#transact((session) => pruneKnown(session, (each) => each !== cve, nowMs, after))).next;
       while (after !== undefined);
-      return `KEV without ${cve}`;
+      return;
     }
     const requiredAction = this.random.pick(["Patch.", "Remove."]);
     this.inputs.exploited.set(cve, requiredAction);
     const entry = { cve, addMs: beginMs, requiredAction, isUsedByRansomware: false };
     await this.#transact((session) => saveKnown(session, entry, nowMs));
-    return `KEV ${cve}`;
   }
 
   /** Digests of a repo: single images, and indexes of two of them each, which overlap. */
@@ -296,7 +316,7 @@ export class FindingsWorld {
     return { digest: at(place), platforms: parts };
   }
 
-  async #addImage(): Promise<string> {
+  async #addImage(): Promise<void> {
     const repo = this.random.pick(this.inputs.repos);
     const { digest, platforms } = this.#digest();
     repo.images.set(digest, platforms);
@@ -309,27 +329,26 @@ export class FindingsWorld {
     }));
     const image = { digest, mediaType: "application/vnd.oci.image.index.v1+json", platforms: all };
     await this.#transact((session) => saveImage(session, repo.uid, image, this.#nowMs));
-    return `image ${repo.uid} ${digest} of ${platforms}`;
   }
 
-  async #changeList(): Promise<string> {
-    const repo = this.random.pick(this.inputs.repos);
-    const { digest } = this.#digest();
+  async #changeList(repo = this.random.pick(this.inputs.repos), digest = this.#digest().digest): Promise<void> {
     const count = this.random.below(6);
     const list = [...new Set(Array.from({ length: count }, () => this.random.pick(this.packages)))];
     repo.lists.set(digest, list);
     const packages = list.map((each) => ({ ...each, architecture: "" }));
     await this.#transact((session) => saveImagePackages(session, repo.uid, digest, { packages }, this.#nowMs));
-    return `list ${repo.uid} ${digest}: ${JSON.stringify(list)}`;
   }
 
-  async #removeImage(): Promise<string> {
+  async #removeImage(): Promise<void> {
     const repo = this.random.pick(this.inputs.repos);
     const digest = this.#anyDigestOf(repo);
     repo.images.delete(digest);
     repo.lists.delete(digest);
     await this.#transact((session) => removeImage(session, repo.uid, digest, this.#nowMs));
-    return `removed ${repo.uid} ${digest}`;
+    if (this.random.oneIn(2)) return;
+    // Pushed again, with another list of packages.
+    this.model.observe(this.#nowMs);
+    await this.#changeList(repo, digest);
   }
 
   #anyDigestOf(repo: RawRepo): string {
@@ -337,19 +356,18 @@ export class FindingsWorld {
     return known.length > 0 ? this.random.pick(known) : this.#digest().digest;
   }
 
-  async #moveTag(): Promise<string> {
+  async #moveTag(): Promise<void> {
     const repo = this.random.pick(this.inputs.repos);
     const name = this.random.pick(["latest", "v1", "v2"]);
     if (repo.tags.has(name) && this.random.oneIn(4)) {
       const { tags } = await this.#platform.ok("ListTags", { name, uidp: { childrenOf: repo.uid } });
       await this.#platform.ok("DeleteTag", { uid: tags[0].uid });
       repo.tags.delete(name);
-      return `no tag ${name} in ${repo.uid}`;
+      return;
     }
     const digest = this.#anyDigestOf(repo);
     await this.#platform.ok("CreateTag", { parent: repo.uid, tag: { name, digest } });
     repo.tags.set(name, digest);
-    return `tag ${name} of ${repo.uid} ${digest}`;
   }
 }
 
