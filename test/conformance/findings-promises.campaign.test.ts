@@ -118,7 +118,8 @@ onEveryServer(
           }
         };
         const hasEnded = importing.ended.then(() => true);
-        while ((await known()).length === 0 && !(await Promise.race([hasEnded, sleep(5, false)])));
+        const least = 1 + world.random.below(records.length);
+        while ((await known()).length < least && !(await Promise.race([hasEnded, sleep(5, false)])));
         await importing.end("SIGKILL");
         const ids = new Set((await known()).flatMap((each) => each.records.map(({ id }: Json) => id)));
         const before = records.filter(({ id }) => ids.has(id));

@@ -224,6 +224,17 @@ onEveryServer("findings", (platform) => {
     expect(seen.sort()).toEqual(names.sort());
   });
 
+  test("are all on pages of one, also where other images have more packages with the vulnerability", async () => {
+    const name = freshName("lodash");
+    const { aliases } = await importOsv(platform(), record(name));
+    for (const version of ["4.0.0", "4.0.1", "4.0.2"]) await makeImage({ [name]: version });
+    const { repo } = await makeImage({ [name]: "4.1.0" });
+    const request = { repo, vulnerabilityIds: aliases, pageSize: 1 };
+    const { findings, totalCount } = await platform().ok("ListFindings", request);
+    expect(totalCount).toBe("1");
+    expect(findings).toMatchObject([{ component: { version: "4.1.0" } }]);
+  });
+
   test("are seen only by who may list them where the image is", async () => {
     const name = freshName("lodash");
     await importOsv(platform(), record(name));

@@ -101,11 +101,12 @@ async function byPairs(
 ) {
   const held = await countImages(session, known, { images, findings });
   const ofPair = order.slice(0, -2);
-  // Each pair is at least one finding, but that of the finding before the part may have none left.
+  // Each pair in an image is at least one finding, but that of the finding before the part may have none left.
   const atMost = skip + limit + (after === undefined ? 1 : 2);
   const leading = new Leading<Pair>(atMost, (a, b) => compareKeys(a.key, b.key, ofPair));
   let total = 0;
   for (const [number, some] of findings) {
+    if (held[number] === 0) continue; // it is in other images only
     const component = known.component(number);
     total += held[number]! * some.length;
     for (const finding of some) {

@@ -34,6 +34,9 @@ export interface FoundFindings {
   readonly findings: ReadonlyMap<number, readonly Resolved[]>;
 }
 
+/** The components that are filtered at once. */
+const portion = 1000;
+
 /** The findings in a selection of images that count. */
 export async function findFindings(
   session: ReadSession,
@@ -45,7 +48,13 @@ export async function findFindings(
   const images = await readImagesOf(session, known, withComponents(selection, asked));
   const numbers = asked?.map((id) => known.numberOf(id)) ?? (await distinctNumbers(session, known, images));
   await known.load(session, numbers);
-  return { images, findings: countingOf(known, numbers, filter) };
+  const findings = new Map<number, readonly Resolved[]>();
+  for (let start = 0; start < numbers.length; start += portion) {
+    const some = countingOf(known, numbers.slice(start, start + portion), filter);
+    for (const [number, counting] of some) findings.set(number, counting);
+    await session.pause();
+  }
+  return { images, findings };
 }
 
 /**

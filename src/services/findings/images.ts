@@ -155,8 +155,12 @@ async function withFindings(
   const asked = await componentsWithFindings(session, known, filter);
   if (asked !== undefined) return withComponents(selection, asked);
   const { images, findings } = await findFindings(session, known, selection, filter);
-  const having = images.filter(({ numbers }) => numbers.some((number) => findings.has(number)));
-  return { ...selection, uids: having.map(({ uid }) => uid) };
+  const uids: string[] = [];
+  for (const { uid, numbers } of images) {
+    if (numbers.some((number) => findings.has(number))) uids.push(uid);
+    await session.pause();
+  }
+  return { ...selection, uids };
 }
 
 /** The ids of the components that `purl` and `version` ask for; undefined when they ask for none. */

@@ -47,8 +47,13 @@ export async function selectImages(
   return {
     ...inPlace,
     where,
-    ...(all.length > 0 && { uids: all.reduce((a, b) => a.filter((uid) => new Set(b).has(uid))) }),
+    ...(all.length > 0 && { uids: all.reduce(inBoth) }),
   };
+}
+
+function inBoth(a: readonly string[], b: readonly string[]): readonly string[] {
+  const others = new Set(b);
+  return a.filter((uid) => others.has(uid));
 }
 
 /** The uids of the images that a filter names or whose tags it names; undefined when it does neither. */
