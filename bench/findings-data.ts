@@ -4,10 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import type { VulnerabilityFacts } from "../src/matching/index.ts";
-import { newUid } from "../src/new-uid.ts";
 import { FactWriter, type ImagePackage, saveImage, saveImagePackages } from "../src/services/index.ts";
 import { openDatabase, type WriteSession } from "../src/store/index.ts";
-import { parentOf } from "../src/uid.ts";
 
 /** How much there is. */
 export interface FindingsSize {

@@ -12,7 +12,10 @@ export interface AuditOptions {
   readonly database: Database;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Called with the number of records that could not be written, or could not be kept until they could. */
+  /**
+   * Called with the number of records that could not be written, or could not be kept until they could. A record of
+   * several calls counts as so many.
+   */
   onLoss(count: number, error: unknown): void;
 }
 
@@ -80,7 +83,7 @@ export class Audit {
   async close(): Promise<void> {
     await this.flush();
     clearTimeout(this.#timer);
-    const lost = this.#dropped + this.#pending.length;
+    const lost = this.#dropped + callsIn(this.#pending);
     if (lost > 0) this.#options.onLoss(lost, this.#outage);
     this.#pending = [];
     this.#dropped = 0;
@@ -109,7 +112,7 @@ export class Audit {
       } catch (error) {
         const isPassing = error instanceof UnavailableError || error instanceof ConflictError;
         if (isPassing) return this.#keep(entries.slice(start), error);
-        onLoss(batch.length, error);
+        onLoss(callsIn(batch), error);
       }
     }
     if (this.#dropped > 0) onLoss(this.#dropped, this.#outage);
@@ -120,7 +123,7 @@ export class Audit {
   #keep(entries: readonly LogEntry[], error: Error): void {
     const all = [...entries, ...this.#pending];
     this.#pending = all.slice(0, maxPending);
-    this.#dropped += all.slice(maxPending).reduce((sum, { columns: { count } }) => sum + Number(count), 0);
+    this.#dropped += callsIn(all.slice(maxPending));
     this.#outage = error;
     this.#schedule(this.#options.now() + flushMs);
   }
@@ -158,4 +161,9 @@ export class Audit {
     this.#tallies = new Map();
     return entries;
   }
+}
+
+/** How many calls the entries are about. */
+function callsIn(entries: readonly LogEntry[]): number {
+  return entries.reduce((sum, { columns: { count } }) => sum + Number(count), 0);
 }

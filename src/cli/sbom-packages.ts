@@ -8,11 +8,10 @@ export async function readSbomPackages(bytes: Uint8Array, name: string): Promise
   const { FeedRefusal, readSbom } = await import("../feeds/index.ts");
   const notes: string[] = [];
   try {
-    const { packages, unversioned } = readSbom(bytes, {
+    const { packages, unmatched } = readSbom(bytes, {
       refuse: (path, reason) => notes.push(`${name}: ${path}: ${reason}`),
       unread: () => {}, // members without meaning for a check
     });
-    if (unversioned > 0) notes.push(`${name}: packages without a version, which are left out: ${unversioned}`);
     return {
       packages: packages
         .filter(({ type }) => type !== "")
@@ -22,9 +21,7 @@ export async function readSbomPackages(bytes: Uint8Array, name: string): Promise
           origin: each.origin,
           originVersion: each.originVersion,
         })),
-      unmatched: packages
-        .filter(({ type }) => type === "")
-        .map((each) => ({ name: each.name, version: each.version, reason: "has no type" })),
+      unmatched,
       notes,
     };
   } catch (error) {

@@ -22,6 +22,10 @@ export interface Assertion {
   readonly kind: "ANALYSIS" | "VEX" | "FEED" | "SCANNER";
   /** The feed, the scanner, or the group of the analysis. */
   readonly source: string;
+  /** The id of its record; of several that say the same the first. */
+  readonly id?: string | undefined;
+  /** Whether it is about the source package; then it follows one about the package itself that says the same. */
+  readonly isOfOrigin?: boolean | undefined;
   readonly state: FindingState;
   readonly fixState?: FixState | undefined;
   /** Absent or "" if none is known. */
@@ -109,8 +113,9 @@ function timeOf({ timeMs = Number.MIN_SAFE_INTEGER }: Assertion): number {
 }
 
 /** Distinguishes assertions that nothing else does, so that their order is always the same. */
-function textOf({ source, state, fixState = "UNKNOWN", fixedVersion = "" }: Assertion): string {
-  return JSON.stringify([source, state, fixState, fixedVersion]);
+function textOf(assertion: Assertion): string {
+  const { source, state, fixState = "UNKNOWN", fixedVersion = "", id = "", isOfOrigin = false } = assertion;
+  return JSON.stringify([source, state, fixState, fixedVersion, id, isOfOrigin]);
 }
 
 function compareTexts(a: string, b: string): number {

@@ -89,9 +89,9 @@ export async function readSbomArtifact(
       const { packages, unmatched, dependencies } = sbom;
       lists.push({ packages, unmatched, dependencies });
       const packed = await packDocument(bytes, sbom, notes, { mediaType: document.mediaType, source: digest });
-      documentRoom -= packed.file.length;
-      if (documentRoom >= 0) documents.push(packed);
-      else report.unread("the document itself: those of the image are too large together", name);
+      documentRoom -= packed?.file.length ?? 0;
+      if (packed !== undefined && documentRoom >= 0) documents.push(packed);
+      else report.unread("the document itself, which is too large to be kept", name);
     } catch (error) {
       if (error instanceof ForeignRecord && !document.isDeclared) continue; // such as provenance
       errors.refuse(name, error, `${document.digest}: `);

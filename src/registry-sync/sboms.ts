@@ -183,7 +183,7 @@ class RepoSboms {
       const known = stored.get(digest);
       const isIndexed = attestations.includes(digest) || known?.isIndexed === true;
       if (known !== undefined) sboms.set(digest, { ...known, isIndexed });
-      if (known !== undefined && known.packages !== "some") continue;
+      if (known?.packages === "none" || (known?.packages === "all" && known.isKept)) continue;
       try {
         const place = { repository, digest, name, room, documentRoom };
         const artifact = await readSbomArtifact(place, this.#options, report, errors);
@@ -234,5 +234,5 @@ function hasPackages(sboms: ReadonlyMap<string, ReadSbom>): boolean {
 /** What to remember of an artifact; undefined if it is to be read again and has nothing to store. */
 function readSbomOf(digest: string, isIndexed: boolean, { sbom, isComplete }: SbomArtifact): ReadSbom | undefined {
   if (sbom === undefined) return isComplete ? { digest, isIndexed, packages: "none" } : undefined;
-  return { digest, isIndexed, packages: isComplete ? "all" : "some" };
+  return { digest, isIndexed, packages: isComplete ? "all" : "some", isKept: true };
 }

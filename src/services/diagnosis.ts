@@ -1,9 +1,12 @@
-/** What of the resources an operator's checks look at: issuers and sinks. */
+/** What of the resources an operator's checks look at: issuers, sinks and feeds. */
 import { messageOf } from "../resource/index.ts";
 import type { ReadSession } from "../store/index.ts";
+import { documents } from "./advisory/documents.ts";
+import { vulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
 import { subscriptions } from "./events/subscriptions.ts";
 import { identities } from "./iam/identities.ts";
 import { identityProviders } from "./iam/identity-providers.ts";
+import { readFeeds } from "./matches/feed-claims.ts";
 
 const portion = 200;
 /** Above all uids. */
@@ -36,4 +39,13 @@ export async function readSinks(session: ReadSession, max: number): Promise<read
     if (sinks.size >= max) break;
   }
   return [...sinks.values()].slice(0, max);
+}
+
+/** The feeds that were imported, and what an earlier version may have imported without them. */
+export async function readFeedStates(session: ReadSession) {
+  return {
+    feeds: await readFeeds(session),
+    hasMetadata: await session.exists(vulnerabilityMetadata.table, {}),
+    hasDocuments: await session.exists(documents.table, {}),
+  };
 }

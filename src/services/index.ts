@@ -49,7 +49,7 @@ export { recordsOfDocument, unmatchedIn } from "./advisory/document-facts.ts";
 export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
 export { type BoundOptions, boundsOfTables, type Expiring, type TableBound } from "./bounds/tables.ts";
-export { readIssuers, readSinks } from "./diagnosis.ts";
+export { readFeedStates, readIssuers, readSinks } from "./diagnosis.ts";
 export { maxUploadBytes } from "./documents/uploads.ts";
 export { type GroupVex, vexOfGroups } from "./documents/vex-documents.ts";
 export { subscriptionSource } from "./events/subscription-source.ts";

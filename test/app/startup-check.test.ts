@@ -1,5 +1,5 @@
 /** What was forgotten is named when the server starts. */
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import { GroupsService } from "../../gen/platform/iam/v2/groups_pb.ts";
 import { PingService } from "../../gen/platform/ping/v2/ping_pb.ts";
@@ -7,26 +7,12 @@ import { ReposService } from "../../gen/platform/registry/v2/repos_pb.ts";
 import { generatedServices } from "../../src/app/generated-services.ts";
 import { checkStartup, type StartupFacts } from "../../src/app/startup-check.ts";
 import { readContract } from "../../src/contract/index.ts";
-import {
-  administratorOnly,
-  administratorRole,
-  builtInRoles,
-  createServices,
-  notServed,
-} from "../../src/services/index.ts";
-import { columnsOf, openDatabase } from "../../src/store/index.ts";
+import { administratorOnly, administratorRole, builtInRoles, notServed } from "../../src/services/index.ts";
+import { columnsOf } from "../../src/store/index.ts";
 import { generatedServices as contractServices } from "../contract/generated.ts";
+import { databaseOfFile, services } from "../services/served.ts";
 
-const database = await openDatabase("sqlite::memory:");
-await database.migrate();
-afterAll(() => database.close());
-
-const services = createServices({
-  openRootGroups: false,
-  termsDocuments: undefined,
-  allowLoopbackSinks: false,
-  v1MaxListItems: 1000,
-});
+const database = await databaseOfFile();
 
 /** The product as it is, with tables that have whatever its resources declare. */
 const complete: StartupFacts = {

@@ -1,4 +1,4 @@
-import { create, isMessage } from "@bufbuild/protobuf";
+import { create, isMessage, type Message } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -15,8 +15,9 @@ import {
   HealthCheckResponseSchema,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../gen/grpc/health/v1/health_pb.ts";
-import type { CallInterceptor } from "../../src/call/interceptor.ts";
-import { LocalResponse } from "../../src/call/local-call.ts";
+import { DocumentsService, type UploadSbomRequest } from "../../gen/platform/findings/v1/sboms_pb.ts";
+import { type CallInterceptor, onError } from "../../src/call/interceptor.ts";
+import { LocalResponse, piecesOf, replaceMessage } from "../../src/call/local-call.ts";
 import { createLocalTransport, type LocalTransportOptions } from "../../src/call/local-transport.ts";
 
 type Check = (request: HealthCheckRequest, context: HandlerContext) => unknown;
@@ -295,5 +296,76 @@ describe("a server-streaming call", () => {
       for await (const _ of client.watch({}));
     };
     expect(await codeOf(read())).toBe("NotFound");
+  });
+});
+
+describe("a call whose request comes in pieces", () => {
+  const digests = (...all: string[]) =>
+    (async function* () {
+      for (const digest of all) yield { digest };
+    })();
+
+  /** A transport whose `UploadSbom` answers with the digest of its message. */
+  function uploading(layers: CallInterceptor[] = [], options: LocalTransportOptions = {}) {
+    const methods = { uploadSbom: ({ digest }: UploadSbomRequest) => ({ digest }) };
+    return createClient(
+      DocumentsService,
+      createLocalTransport([{ service: DocumentsService, methods }], layers, options),
+    );
+  }
+
+  /** Puts a message in the place of the pieces, of which it has all digests. */
+  const joining: CallInterceptor = (next) => async (request) => {
+    const first = (request as unknown as { readonly message: UploadSbomRequest }).message;
+    const all = [first.digest];
+    for await (const piece of piecesOf(request)!) all.push((piece as UploadSbomRequest).digest);
+    replaceMessage(request, { ...first, digest: all.join() } as Message);
+    return next(request);
+  };
+
+  it("is one with its first piece", async () => {
+    expect(await uploading().uploadSbom(digests("a", "b"))).toMatchObject({ digest: "a" });
+    await expect(codeOf(uploading().uploadSbom(digests()))).resolves.toBe("Unimplemented");
+  });
+
+  it("has the message that an interceptor made of the pieces", async () => {
+    expect(await uploading([joining]).uploadSbom(digests("a", "b", "c"))).toMatchObject({ digest: "a,b,c" });
+  });
+
+  it("ends the pieces when it is refused, and those around it see it fail", async () => {
+    let isEnded = false;
+    const seen: unknown[] = [];
+    async function* endless() {
+      try {
+        for (;;) yield { digest: "a" };
+      } finally {
+        isEnded = true;
+      }
+    }
+    const refusal = new ConnectError("no", Code.PermissionDenied);
+    const refusing: CallInterceptor = () => () => Promise.reject(refusal);
+    const observers = [
+      onError((error, request) => {
+        seen.push(error, (request.message as unknown as UploadSbomRequest).digest);
+        return error;
+      }),
+    ];
+    await expect(codeOf(uploading([refusing], { observers }).uploadSbom(endless()))).resolves.toBe("PermissionDenied");
+    expect([isEnded, seen]).toEqual([true, [refusal, "a"]]);
+    const failing = (async function* () {
+      yield* digests();
+      throw refusal;
+    })();
+    await expect(codeOf(uploading([], { observers }).uploadSbom(failing))).resolves.toBe("PermissionDenied");
+    expect(seen.slice(2)).toEqual([refusal, ""]);
+  });
+
+  it("ends with its deadline while a piece is awaited", async () => {
+    async function* slow() {
+      yield { digest: "a" };
+      await new Promise(() => {});
+    }
+    const call = uploading([joining]).uploadSbom(slow(), { timeoutMs: 20 });
+    await expect(codeOf(call)).resolves.toBe("DeadlineExceeded");
   });
 });

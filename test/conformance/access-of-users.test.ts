@@ -1,9 +1,9 @@
 /** Who can do what, of users whom an identity provider signs in. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { userIdentityUid } from "../../src/new-uid.ts";
 import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
 import { type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";
-import { type IamServer, onEveryServer } from "./iam-server.ts";
+import { type IamServer, onEverySharedServer } from "./iam-server.ts";
 
 const viewer = builtInRoleUid("viewer");
 const editor = builtInRoleUid("editor");
@@ -13,16 +13,18 @@ let key: TestKey;
 let issuer: LocalIssuer;
 beforeAll(async () => {
   key = await testKey("RS256", "k");
+});
+beforeEach(async () => {
   issuer = await startIssuer(key);
 });
-afterAll(() => issuer.close());
+afterEach(() => issuer.close());
 
 function tokenOf(change: Record<string, unknown> = {}): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   return sign(key, { iss: issuer.url, sub: "jane", aud: "web", iat: now, exp: now + 300, ...change });
 }
 
-onEveryServer(
+onEverySharedServer(
   "what users can do",
   (server) => {
     const jane = () => userIdentityUid(issuer.url, "jane");

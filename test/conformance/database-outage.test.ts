@@ -239,6 +239,19 @@ describe.skipIf("missing" in postgres)("a PostgreSQL", () => {
     await expect.poll(() => sql(denied, direct)).toEqual([{ some: true }]);
   });
 
+  test("that is away when the server stops: the log counts the audit records that are lost", async () => {
+    const { proxy, root, call, lines, readiness, stop } = await start();
+    expect((await call("GET", "/iam/v2/groups")).status).toBe(200);
+    await proxy.refuse();
+    await expect.poll(readiness).toBe(503);
+    for (let i = 0; i < 3; i++)
+      expect((await call("POST", `/registry/v2/repos/${root}`, { name: "lost" })).status).toBe(503);
+    await stop();
+    expect(lines.filter(({ msg }) => msg === "audit records lost")).toEqual([
+      expect.objectContaining({ level: 50, count: 3, reason: expect.any(String), code: expect.any(String) }),
+    ]);
+  });
+
   test("that is not there yet: the server listens, is alive and not ready, and starts when it is", async () => {
     const { proxy } = await openDatabase();
     await proxy.refuse();

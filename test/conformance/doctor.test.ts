@@ -3,7 +3,10 @@ import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { create as createMessage } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { DocumentSchema, VulnerabilityMetadataSchema } from "../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import { saveDocument, saveFeed, saveVulnerabilityMetadata } from "../../src/services/index.ts";
 import { openDatabase } from "../../src/store/index.ts";
 import { startIssuer, testKey } from "../auth/local-issuer.ts";
 import { startPlatformForTest, temporaryFolder } from "../cli/platform-process.ts";
@@ -75,6 +78,39 @@ describe.each(databases.filter(([, create]) => create !== undefined))("on %s", (
       message: "records are kept for 30 days",
     });
     await db.transact((session) => session.putSetting("installation", setting));
+  });
+
+  test("feeds that findings need, and that are older than a week, are named", async () => {
+    expect((await examine(...on)).of("feeds")).toMatchObject({ state: "skipped", message: "no feed was imported" });
+    const db = await openDatabase(database.url);
+    onTestFinished(() => db.close());
+    const nowMs = Date.now();
+    const metadata = createMessage(VulnerabilityMetadataSchema, { id: "CVE-2026-1" });
+    const document = createMessage(DocumentSchema, { id: "openssl" });
+    await db.transact(async (session) => {
+      await saveVulnerabilityMetadata(session, metadata, nowMs);
+      await saveDocument(session, { feed: "f", document, nowMs });
+    });
+    const { code, of } = await examine(...on);
+    expect([code, of("feeds")]).toMatchObject([0, { state: "warning" }]);
+    expect(of("feeds")!.details!.map((detail) => detail.replace(/^.*run /, ""))).toEqual([
+      "`platform import osv` again",
+      "`platform import advisories` again",
+      "`platform import epss`",
+      "`platform import kev`",
+    ]);
+    const imported = (importMs: number) =>
+      db.transact(async (session) => {
+        for (const command of ["osv", "advisories", "epss", "kev"])
+          await saveFeed(session, { feed: "f", command, importMs, claims: undefined });
+      });
+    await imported(nowMs - 8 * 86_400_000);
+    expect((await examine(...on)).of("feeds")).toMatchObject({
+      state: "warning",
+      details: expect.arrayContaining(["the feed f (import osv) was imported 8 days ago"]),
+    });
+    await imported(nowMs);
+    expect((await examine(...on)).of("feeds")).toMatchObject({ state: "ok" });
   });
 
   test("a sound installation has nothing that fails", async () => {

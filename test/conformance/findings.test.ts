@@ -1,5 +1,7 @@
 /** Findings: what is known about packages, by itself and in images. */
 import { expect, test } from "vitest";
+import { readOsv } from "../../src/feeds/index.ts";
+import { FactWriter, removeImage, saveProduct } from "../../src/services/index.ts";
 import type { Json } from "./contract.ts";
 import { importImages, importOsv, importPackages } from "./feed-fixtures.ts";
 import { digestOf, freshName, makeGroup, makeMember, makeRepo, makeTag } from "./fixtures.ts";
@@ -122,6 +124,54 @@ onEveryServer("findings", (platform) => {
     expect(await total()).toBe("0");
   });
 
+  test("are known since the same time wherever they are, also after their record has changed", async () => {
+    const name = freshName("lodash");
+    const first = record(name);
+    const facts = (version: string) => {
+      const { affected } = first;
+      return readOsv(
+        { ...first, affected: [{ ...affected[0], ranges: [{ type: "SEMVER", events: [{ introduced: version }] }] }] },
+        () => {},
+      ).facts;
+    };
+    const says = (version: string, nowMs: number) =>
+      platform().write(async (session) => {
+        const writer = new FactWriter(session, nowMs);
+        await writer.saveAlone("osv", facts(version));
+        await writer.settle();
+      });
+    const begin = Date.UTC(2026, 0, 1);
+    const before = await makeImage({ [name]: "2.0.0" });
+    for (const [i, version] of ["3.0.0", "2.0.0", "1.0.0"].entries()) await says(version, begin + i * 1000);
+    const after = await makeImage({ [name]: "2.0.0" });
+    const since = ({ findings }: Json) => findings.map(({ assertions }: Json) => assertions[0].since);
+    const purl = `pkg:npm/${name}@2.0.0`;
+    const { results } = await platform().ok("QueryPackages", { queries: [{ purl }] });
+    expect(since(results[0])).toEqual(["2026-01-01T00:00:01.000Z"]);
+    for (const { repo } of [before, after])
+      expect(since(await platform().ok("ListFindings", { repo }))).toEqual(["2026-01-01T00:00:01.000Z"]);
+    const other = await platform().ok("QueryPackages", { queries: [{ purl: `pkg:npm/${name}@3.0.0` }] });
+    expect(since(other.results[0])).toEqual(["2026-01-01T00:00:00.000Z"]);
+    await makeImage({ [name]: "1.5.0" });
+    const last = await platform().ok("ListFindings", { purls: [`pkg:npm/${name}@1.5.0`] });
+    expect(since(last)).toEqual(["2026-01-01T00:00:02.000Z"]);
+  });
+
+  test("are those of the packages that an image has when it was removed and pushed again", async () => {
+    const name = freshName("lodash");
+    await importOsv(platform(), record(name));
+    const { repo, digest } = await makeImage({ [name]: "4.17.20" });
+    const versions = async () => {
+      const { findings } = await platform().ok("ListFindings", { image: `${repo}@${digest}` });
+      return findings.map(({ component }: Json) => component.version);
+    };
+    expect(await versions()).toEqual(["4.17.20"]);
+    await platform().write((session) => removeImage(session, repo, digest, Date.now()));
+    await importImages(platform(), repo, { digest, platforms: [{ architecture: "amd64" }] });
+    await importPackages(platform(), repo, digest, { name, version: "4.17.0", type: "npm" });
+    expect(await versions()).toEqual(["4.17.0"]);
+  });
+
   test("have exact totals over pages in every order", async () => {
     const names = Array.from({ length: 5 }, () => freshName("p"));
     for (const name of names) await importOsv(platform(), record(name));
@@ -158,6 +208,20 @@ onEveryServer("findings", (platform) => {
         findings.map(({ repo, component, vulnerabilityId }: Json) => `${repo} ${component.purl} ${vulnerabilityId}`),
       ).toEqual(seen.slice(7, 10));
     }
+  });
+
+  test("are all on pages of one, also where each is in one image only", async () => {
+    const names = Array.from({ length: 4 }, () => freshName("p"));
+    for (const name of names) await importOsv(platform(), record(name));
+    const { repo } = await makeImage(Object.fromEntries(names.map((name) => [name, "4.0.0"])));
+    const seen: string[] = [];
+    let pageToken = "";
+    do {
+      const page = await platform().ok("ListFindings", { repo, pageSize: 1, pageToken });
+      for (const { component } of page.findings) seen.push(component.name);
+      pageToken = page.nextPageToken ?? "";
+    } while (pageToken !== "");
+    expect(seen.sort()).toEqual(names.sort());
   });
 
   test("are seen only by who may list them where the image is", async () => {
@@ -257,6 +321,27 @@ onEveryServer("findings", (platform) => {
     const both = await platform().ok("ListComponents", { packageNames: [name], licenses: ["Apache-2.0"] });
     expect(both.components).toMatchObject([{ component: { licenses: ["Apache-2.0", "MIT"] } }]);
     expect(both.components[0].occurrences).toEqual([]);
+  });
+
+  test("know what has reached its end of life, inside images too", async () => {
+    const name = freshName("django");
+    const cycle = { releaseDate: "", isEol: false, isLts: false, ltsDate: "", latest: "" };
+    const cycles = [
+      { ...cycle, version: "5.2", eolDate: "2999-01-01" },
+      { ...cycle, version: "3.2", eolDate: "2024-04-01" },
+    ];
+    await platform().write((session) => saveProduct(session, { name, cycles }, Date.now()));
+    const group = (await makeGroup(platform())).uid as string;
+    const old = await makeImage({ [name]: "3.2.9", other: "3.2.9" }, group);
+    const current = await makeImage({ [name]: "5.2.1" }, group);
+    const below = { uidp: { descendantsOf: group } };
+    const { components } = await platform().ok("ListComponents", { ...below, endOfLife: true });
+    expect(components).toMatchObject([{ component: { name, version: "3.2.9" }, endOfLife: true }]);
+    expect((await platform().ok("ListComponents", { ...below, endOfLife: false })).totalCount).toBe("2");
+    const digests = async (endOfLife: boolean) =>
+      (await platform().ok("ListImages", { ...below, endOfLife })).images.map(({ digest }: Json) => digest);
+    expect(await digests(true)).toEqual([old.digest]);
+    expect(await digests(false)).toEqual([current.digest]);
   });
 
   test("let a tag's history be read", async () => {

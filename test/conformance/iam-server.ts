@@ -2,11 +2,11 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterEach, beforeEach } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import { startServer } from "../../src/app/index.ts";
 import { type Config, readConfig } from "../../src/config/index.ts";
 import { createLogger } from "../../src/log.ts";
-import { onEveryDatabase, type TestDatabase } from "../databases/databases.ts";
+import { type Life, onEveryDatabase, type TestDatabase } from "../databases/databases.ts";
 import { fetchDocumented } from "./documented.ts";
 
 /** What came back over REST. */
@@ -34,24 +34,37 @@ export interface IamServer {
   holderOf(group: string, ...capabilities: string[]): Promise<{ uid: string; token: string }>;
 }
 
+type Flags = Partial<Record<keyof Config, string>>;
+type Suite = (server: () => IamServer) => void;
+
 /** Declares a suite for every database; `server()` is that of the test that runs. */
-export function onEveryServer(
-  title: string,
-  suite: (server: () => IamServer) => void,
-  flags: Partial<Record<keyof Config, string>> = {},
-): void {
-  onEveryDatabase(title, (database) => {
-    let server: IamServer;
-    let stop: () => Promise<void>;
-    beforeEach(async () => {
-      ({ server, stop } = await start(database(), flags));
-    });
-    afterEach(() => stop());
-    suite(() => server);
-  });
+export function onEveryServer(title: string, suite: Suite, flags: Flags = {}): void {
+  declare(title, suite, flags, "test");
 }
 
-async function start(database: TestDatabase, flags: Partial<Record<keyof Config, string>>) {
+/** The same with one server for all tests of the suite, each of which has organisations and an issuer of its own. */
+export function onEverySharedServer(title: string, suite: Suite, flags: Flags = {}): void {
+  declare(title, suite, { rateLimitExchange: "off", rateLimitAddress: "off", ...flags }, "suite");
+}
+
+function declare(title: string, suite: Suite, flags: Flags, life: Life): void {
+  const [before, after] = life === "test" ? [beforeEach, afterEach] : [beforeAll, afterAll];
+  onEveryDatabase(
+    title,
+    (database) => {
+      let server: IamServer;
+      let stop: () => Promise<void>;
+      before(async () => {
+        ({ server, stop } = await start(database(), flags));
+      });
+      after(() => stop());
+      suite(() => server);
+    },
+    life,
+  );
+}
+
+async function start(database: TestDatabase, flags: Flags) {
   const given = { listen: "127.0.0.1:0", adminListen: "off", database: database.url, logLevel: "silent", ...flags };
   const config = readConfig({ flags: given, env: {}, warn: () => {} });
   const running = await startServer(config, createLogger("silent"));

@@ -1,9 +1,9 @@
 /** Invites with an e-mail address: only an issuer that the organisation has chosen says whose it is. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { userIdentityUid } from "../../src/new-uid.ts";
 import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
 import { type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";
-import { onEveryServer } from "./iam-server.ts";
+import { onEverySharedServer } from "./iam-server.ts";
 
 const viewer = builtInRoleUid("viewer");
 const editor = builtInRoleUid("editor");
@@ -14,10 +14,12 @@ let ours: LocalIssuer;
 let theirs: LocalIssuer;
 beforeAll(async () => {
   key = await testKey("ES256", "k1");
+});
+beforeEach(async () => {
   ours = await startIssuer(key);
   theirs = await startIssuer(key);
 });
-afterAll(() => {
+afterEach(() => {
   ours.close();
   theirs.close();
 });
@@ -27,11 +29,12 @@ function tokenBy(issuer: string, claims: Record<string, unknown>, by: TestKey = 
   return sign(by, { iss: issuer, sub: "alice", aud: "client", iat: now, exp: now + 600, ...claims });
 }
 
-onEveryServer(
+onEverySharedServer(
   "invites to an address",
   (server) => {
-    const provide = (organisation: string, { url }: LocalIssuer) =>
-      server().ok(`POST /iam/v2/identityProviders/${organisation}`, {
+    const organisation = async (): Promise<string> => (await server().ok("POST /iam/v2/groups", { name: "ours" })).uid;
+    const provide = (group: string, { url }: LocalIssuer) =>
+      server().ok(`POST /iam/v2/identityProviders/${group}`, {
         name: "login",
         defaultRole: viewer,
         oidc: { issuer: url, clientId: "client", pkceEnabled: true },
@@ -44,7 +47,8 @@ onEveryServer(
     const verified = { email: address, email_verified: true };
 
     it("are for the user whose address the organisation's provider has verified", async () => {
-      const { root, ok } = server();
+      const { ok } = server();
+      const root = await organisation();
       await provide(root, ours);
       const group = (await ok(`POST /iam/v2/groups/${root}`, { name: "below" })).uid;
       for (const [sub, email] of [
@@ -61,7 +65,8 @@ onEveryServer(
     });
 
     it("are for that user with a token of the platform's own too", async () => {
-      const { root, rest } = server();
+      const { rest } = server();
+      const root = await organisation();
       await provide(root, ours);
       const exchanged = await rest(await tokenBy(ours.url, verified), "GET /sts/exchange");
       expect(exchanged.status).toBe(200);
@@ -79,7 +84,7 @@ onEveryServer(
       ["no address", {}],
     ];
     it.each(refused)("are not for a user with %s", async (_, claims) => {
-      const { root } = server();
+      const root = await organisation();
       await provide(root, ours);
       const code = await invite(root);
       expect((await accept(await tokenBy(ours.url, claims), code)).status).toBe(404);
@@ -87,7 +92,8 @@ onEveryServer(
     });
 
     it("are not for whom another organisation's provider says to have the address", async () => {
-      const { root, ok, rest } = server();
+      const { ok, rest } = server();
+      const root = await organisation();
       await provide(root, ours);
       const other = (await ok("POST /iam/v2/groups", { name: "other" })).uid;
       await provide(other, theirs);
@@ -98,7 +104,8 @@ onEveryServer(
     });
 
     it("are not for an identity whose rule somebody in a group wrote, whatever issuer it names", async () => {
-      const { root, ok, rest } = server();
+      const { ok, rest } = server();
+      const root = await organisation();
       await provide(root, ours);
       const own = await testKey("ES256", "own");
       const keys = { issuer: ours.url, subject: "alice", issuerKeys: JSON.stringify({ keys: [own.jwk] }) };
@@ -113,7 +120,8 @@ onEveryServer(
     });
 
     it("are for nobody once the provider is gone", async () => {
-      const { root, ok } = server();
+      const { ok } = server();
+      const root = await organisation();
       const { uid } = await provide(root, ours);
       const other = (await ok("POST /iam/v2/groups", { name: "other" })).uid;
       await provide(other, ours);

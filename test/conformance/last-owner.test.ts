@@ -1,14 +1,14 @@
 /** Changes of identity providers that would leave an organisation without an owner who could sign in. */
 import { Code } from "@connectrpc/connect";
 import { exportJWK, generateKeyPair } from "jose";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { PreconditionFailureSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { IdentityProviders as IdentityProvidersV1 } from "../../gen/platform/iam/v1/identity_providers_pb.ts";
 import { IdentityProvidersService } from "../../gen/platform/iam/v2/identity_providers_pb.ts";
 import { userIdentityUid } from "../../src/new-uid.ts";
 import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
 import { type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";
-import { type Answer, failureOf, type IamServer, onEveryServer } from "./iam-server.ts";
+import { type Answer, failureOf, type IamServer, onEverySharedServer } from "./iam-server.ts";
 
 const owner = builtInRoleUid("owner");
 const viewer = builtInRoleUid("viewer");
@@ -20,16 +20,21 @@ let issuer: LocalIssuer;
 let other: LocalIssuer;
 beforeAll(async () => {
   key = await testKey("RS256", "k");
+});
+beforeEach(async () => {
   [issuer, other] = await Promise.all([startIssuer(key), startIssuer(key)]);
 });
-afterAll(() => Promise.all([issuer.close(), other.close()]));
+afterEach(() => {
+  issuer.close();
+  other.close();
+});
 
 const tokenOf = (sub: string, iss = issuer.url) => {
   const now = Math.floor(Date.now() / 1000);
   return sign(key, { iss, sub, aud: "web", iat: now, exp: now + 300 });
 };
 
-onEveryServer(
+onEverySharedServer(
   "the last owner",
   (server) => {
     let s: IamServer;

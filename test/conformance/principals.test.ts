@@ -3,11 +3,11 @@
  * nothing for anybody else, and tells it nothing.
  */
 import { decodeJwt } from "jose";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { userIdentityUid } from "../../src/new-uid.ts";
 import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
 import { type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";
-import { type Answer, type IamServer, onEveryServer } from "./iam-server.ts";
+import { type Answer, type IamServer, onEverySharedServer } from "./iam-server.ts";
 
 const editor = builtInRoleUid("editor");
 const owner = builtInRoleUid("owner");
@@ -18,11 +18,13 @@ let key: TestKey;
 let issuer: LocalIssuer;
 beforeAll(async () => {
   key = await testKey("ES256", "k");
+});
+beforeEach(async () => {
   issuer = await startIssuer(key);
 });
-afterAll(() => issuer.close());
+afterEach(() => issuer.close());
 
-onEveryServer(
+onEverySharedServer(
   "a principal",
   (server) => {
     let count = 0;
@@ -229,5 +231,5 @@ onEveryServer(
       expect(nowhere.body.message).toMatch(/identity/);
     });
   },
-  { allowLoopbackIssuers: "true", rateLimitExchange: "off", rateLimitAddress: "off" },
+  { allowLoopbackIssuers: "true" },
 );

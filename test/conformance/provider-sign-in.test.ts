@@ -3,7 +3,7 @@
  * again.
  */
 import { Code } from "@connectrpc/connect";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { GroupsService } from "../../gen/platform/iam/v2/groups_pb.ts";
 import { userIdentityUid } from "../../src/new-uid.ts";
 import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
@@ -16,7 +16,7 @@ import {
   type TestKey,
   testKey,
 } from "../auth/local-issuer.ts";
-import { failureOf, type IamServer, onEveryServer } from "./iam-server.ts";
+import { failureOf, type IamServer, onEverySharedServer } from "./iam-server.ts";
 
 const viewer = builtInRoleUid("viewer");
 const editor = builtInRoleUid("editor");
@@ -32,9 +32,11 @@ let issuer: LocalIssuer;
 beforeAll(async () => {
   key = await testKey("RS256", "k");
   stranger = await testKey("RS256", "k");
+});
+beforeEach(async () => {
   issuer = await startIssuer(key);
 });
-afterAll(() => issuer.close());
+afterEach(() => issuer.close());
 
 function claimsOf(change: Record<string, unknown>) {
   const now = Math.floor(Date.now() / 1000);
@@ -42,7 +44,7 @@ function claimsOf(change: Record<string, unknown>) {
 }
 const tokenOf = (change: Record<string, unknown> = {}, signer = key) => sign(signer, claimsOf(change));
 
-onEveryServer(
+onEverySharedServer(
   "users of an identity provider",
   (server) => {
     let s: IamServer;
@@ -52,7 +54,6 @@ onEveryServer(
 
     beforeEach(async () => {
       s = server();
-      issuer.requests.length = 0;
       acme = (await s.ok(`POST ${groups}`, { name: "acme" })).uid;
       provider = await makeProvider(acme);
     });
@@ -241,6 +242,8 @@ onEveryServer(
 
     test("are not made by tokens that are not in order, and nobody is asked about those of strangers", async () => {
       const now = Math.floor(Date.now() / 1000);
+      const users = async () => (await s.ok(`GET ${identities}?name=user`)).totalCount;
+      const before = await users();
       const silent = [
         await tokenOf({ aud: [] }),
         await tokenOf({ iss: "http://127.0.0.1:1" }),
@@ -260,7 +263,7 @@ onEveryServer(
       ];
       for (const token of refused) expect(await statusOf(token, `GET ${groups}`)).toBe(401);
       expect(issuer.requests).toEqual([discoveryPath, "/keys"]);
-      expect((await s.ok(`GET ${identities}?name=user`)).totalCount).toBe("0");
+      expect(await users()).toBe(before);
       expect((await s.ok(`GET ${bindings}?uidp.children_of=${acme}&role=${viewer}`)).totalCount).toBe("0");
     });
   },

@@ -135,12 +135,12 @@ onEveryServer("published files", (platform) => {
     const [kept, gone] = [freshName("X"), freshName("X")];
     const record = (id: string) => ({ id, modified: "2026-01-01T00:00:00Z", summary: "a record" });
     const before = await folderOf({ [`${kept}.json`]: record(kept), [`${gone}.json`]: record(gone) });
-    expect(await run("osv", before)).toMatchObject({ code: 0, summary: { added: 2 } });
+    expect(await run("osv", before, "--feed", kept)).toMatchObject({ code: 0, summary: { added: 2 } });
     const checkout = await folderOf({
       [`vulns/${kept}.json`]: record(kept),
       "triage/false_positives.yaml": "CVE-2026-1:\n  reason: not in this ecosystem\n",
     });
-    const pruned = await run("osv", checkout, "--prune");
+    const pruned = await run("osv", checkout, "--feed", kept, "--prune");
     expect(pruned).toMatchObject({ code: 0, stderr: "", summary: { unchanged: 1, removed: 1, passedOver: 1 } });
     const { vulnerabilityMetadata } = await platform().read("ListVulnerabilityMetadata", { ids: [kept, gone] });
     expect(vulnerabilityMetadata.map(({ id }: Json) => id)).toEqual([kept]);
@@ -242,7 +242,7 @@ onEveryServer("published files", (platform) => {
     const { uid: group } = await makeGroup(platform());
     const [name, id] = [freshName("musl"), freshName("CVE")];
     const pkg = (...ids: readonly string[]) => ({ pkg: { name, secfixes: { "1.2.4-r0": ids } } });
-    const into = ["--group", group, "--feed", name, "--prune"];
+    const into = ["--group", group, "--feed", name, "--prune", "--distribution", "alpine"];
     const equal = await folderOf({ "main.json": { reponame: "main", packages: [pkg(id), pkg(id)] } });
     expect(await run("advisories", equal, ...into)).toMatchObject({ code: 0, stderr: "", summary: { read: 2 } });
     const other = await folderOf({ "main.json": { reponame: "main", packages: [pkg(id), pkg(id, "CVE-2026-2")] } });

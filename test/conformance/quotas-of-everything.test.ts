@@ -1,9 +1,9 @@
 /** Everything that an organisation can store has a quota, whichever way it is created. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { defaultQuotas } from "../../src/quotas.ts";
 import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
 import { type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";
-import { type Answer, type IamServer, onEveryServer } from "./iam-server.ts";
+import { type Answer, type IamServer, onEverySharedServer } from "./iam-server.ts";
 import { methodFixtures } from "./method-fixtures.ts";
 
 const viewer = builtInRoleUid("viewer");
@@ -19,9 +19,11 @@ let key: TestKey;
 let issuer: LocalIssuer;
 beforeAll(async () => {
   key = await testKey("RS256", "k");
+});
+beforeEach(async () => {
   issuer = await startIssuer(key);
 });
-afterAll(() => issuer.close());
+afterEach(() => issuer.close());
 
 const tokenOf = (sub: string) => {
   const now = Math.floor(Date.now() / 1000);
@@ -62,7 +64,7 @@ function suiteOf(s: () => IamServer) {
   return { acme: () => acme, rest, expectRefused, expectQuota, newProvider };
 }
 
-onEveryServer(
+onEverySharedServer(
   "few of everything",
   (s) => {
     const { acme, rest, expectRefused, expectQuota, newProvider } = suiteOf(s);
@@ -192,7 +194,7 @@ onEveryServer(
   },
 );
 
-onEveryServer(
+onEverySharedServer(
   "few role bindings",
   (s) => {
     const { acme, rest, expectRefused, newProvider } = suiteOf(s);

@@ -1,6 +1,6 @@
 /**
- * Every command of the README, the tutorial and the page about findings, as readers run them: in order, in one shell, in
- * a checkout, beside a server that was started as the page says. The output must be what the page shows after the
+ * Every command of the README, the tutorial and the page about findings, as readers run them: in order, in one shell,
+ * in a checkout, beside a server that was started as the page says. The output must be what the page shows after the
  * commands. Two commands are not run here: `npm ci`, which every change passes before its tests, and `npm test`, which
  * runs this.
  */

@@ -1,7 +1,7 @@
 /** Bills of materials that a registry has of its images: imported with them, and answered for by reports. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { readImages, saveImage } from "../../src/services/index.ts";
+import { readImages, removeImage, saveImage } from "../../src/services/index.ts";
 import { runHere } from "../cli/run-here.ts";
 import {
   digestOf,
@@ -391,6 +391,35 @@ onEveryServer("bills of materials in a registry", (platform) => {
     });
     expect(await summaryOf()).toMatchObject({ unchanged: 2, changed: 0, sboms: { added: 1 } });
     expect(await fixedIn()).toBe("a");
+  });
+
+  it("are kept as they came, also of what an earlier version has read, and go with their artifacts", async () => {
+    const image = putTaggedImage(14);
+    openReferrersApi(image);
+    const layer = putBlob(cycloneDx("a"), cycloneDxType);
+    const artifact = refer(image, cycloneDxType, [layer]);
+    await summaryOf();
+    const { repos } = await platform().ok("ListRepos", { name: repository });
+    const repo = repos[0].uid;
+    const listed = async () =>
+      (await platform().read("ListSbomDocuments", { uidp: { childrenOf: repo } })).sbomDocuments;
+    const kept = { digest: image, source: artifact, documentDigest: layer.digest, mediaType: cycloneDxType };
+    expect(await listed()).toMatchObject([kept]);
+    const exported = await platform().fetch(`/findings/v1/images/${repo}/digests/${image}/sboms:export`);
+    expect(await exported.json()).toEqual(cycloneDx("a"));
+    await platform().write(async (session) => {
+      await removeImage(session, repo, image, Date.now());
+      const mediaType = types.manifest;
+      const sboms = [{ digest: artifact, isIndexed: false, packages: "all" as const }];
+      await saveImage(session, repo, { digest: image, mediaType, platforms: [], sboms }, Date.now());
+    });
+    expect(await listed()).toEqual([]);
+    expect(await summaryOf()).toMatchObject({ sboms: { changed: 1 } });
+    expect(await listed()).toMatchObject([kept]);
+    expect(await summaryOf()).toMatchObject({ sboms: { unchanged: 1 } });
+    referrers.delete(image);
+    expect(await summaryOf("--prune")).toMatchObject({ sboms: { removed: 1 } });
+    expect(await listed()).toEqual([]);
   });
 
   it("give way to one that was imported from a file", async () => {

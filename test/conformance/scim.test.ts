@@ -1,9 +1,9 @@
 /** Provisioning by SCIM: its token, its users and groups, and what they may do with tokens of their provider. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { userIdentityUid } from "../../src/new-uid.ts";
 import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
 import { type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";
-import { type IamServer, onEveryServer } from "./iam-server.ts";
+import { type IamServer, onEverySharedServer } from "./iam-server.ts";
 
 const viewer = builtInRoleUid("viewer");
 const editor = builtInRoleUid("editor");
@@ -15,16 +15,18 @@ let key: TestKey;
 let issuer: LocalIssuer;
 beforeAll(async () => {
   key = await testKey("RS256", "k");
+});
+beforeEach(async () => {
   issuer = await startIssuer(key);
 });
-afterAll(() => issuer.close());
+afterEach(() => issuer.close());
 
 const tokenOf = (change: Record<string, unknown> = {}) => {
   const now = Math.floor(Date.now() / 1000);
   return sign(key, { iss: issuer.url, sub: "jane", aud: "web", iat: now, exp: now + 300, ...change });
 };
 
-onEveryServer(
+onEverySharedServer(
   "provisioning",
   (server) => {
     let s: IamServer;

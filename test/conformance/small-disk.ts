@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A small file system in a folder, and why there can be none. */
-export function mountDisk(): { readonly folder: string } | { readonly missing: string } {
+/** A small file system in a folder, and why there can be none. `size`: in bytes. */
+export function mountDisk(size = 16 * 1024 * 1024): { readonly folder: string } | { readonly missing: string } {
   const folder = mkdtempSync(join(tmpdir(), "platform-disk-"));
   try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], { stdio: "pipe" });
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder], { stdio: "pipe" });
   } catch (error) {
     rmSync(folder, { recursive: true });
     return { missing: (error as Error).message.split("\n")[0]! };

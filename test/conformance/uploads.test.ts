@@ -1,6 +1,8 @@
 /** Documents that are uploaded, over REST, gRPC and Connect, and bills of materials that are returned. */
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { request as httpRequest } from "node:http";
+import { connect as http2Connect } from "node:http2";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
@@ -8,6 +10,7 @@ import { Code, type ConnectError, createClient, type Transport } from "@connectr
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { beforeAll, describe, expect, test } from "vitest";
 import { DocumentsService } from "../../gen/platform/findings/v1/sboms_pb.ts";
+import { defaultQuotas } from "../../src/quotas.ts";
 import { vexOfGroups } from "../../src/services/index.ts";
 import { trivyReport } from "../feeds/formats/vuln-reports.ts";
 import type { Json } from "./contract.ts";
@@ -151,6 +154,31 @@ onEveryServer("uploads", (platform) => {
     expect(digestOfBytes(exported.data)).toBe(digestOfBytes(bytes));
   });
 
+  test("a document may be larger than what is held of other bodies, over each kind of connection", async () => {
+    const properties = Array.from({ length: 12 }, (_, i) => ({
+      name: `random ${i}`,
+      value: randomBytes(512 * 1024).toString("hex"),
+    }));
+    const bytes = bytesOf({ ...sbom("a"), properties });
+    expect(bytes.length).toBeGreaterThan(12 * 1024 * 1024);
+    const [one, two] = [freshDigest(), freshDigest()];
+    expect(await post(platform(), sbomPath(one), piecesOf(bytes, 1_000_000), member)).toMatchObject({ status: 200 });
+    const session = http2Connect(platform().baseUrl);
+    const sent = session.request({
+      ":method": "POST",
+      ":path": sbomPath(two),
+      authorization: `Bearer ${member.token}`,
+      "content-type": type,
+    });
+    const answered = once(sent, "response");
+    sent.end(bytes);
+    expect((await answered)[0][":status"]).toBe(200);
+    let text = "";
+    for await (const data of sent) text += data;
+    expect(JSON.parse(text)).toMatchObject({ digest: two, documentDigest: digestOfBytes(bytes) });
+    session.close();
+  });
+
   test("a new one replaces the one before, with its packages", async () => {
     const digest = freshDigest();
     const [a, b] = [bytesOf(sbom("a")), bytesOf(sbom("b"))];
@@ -175,6 +203,25 @@ onEveryServer("uploads", (platform) => {
     expect(records.map((record: Json) => [record.caller, record.scope, record.result])).toEqual([
       [member.uid, other.uid, "INVALID_ARGUMENT"],
       [member.uid, other.uid, "OK"],
+    ]);
+  });
+
+  test("makes an event when it is stored, and none when it is there already", async () => {
+    const { uid: parent } = await makeGroup(platform(), "");
+    const other = await makeRepo(platform(), parent);
+    const subscription = { sink: "https://receiver.invalid/events" };
+    const { uid } = await platform().ok("CreateSubscription", { parent, subscription });
+    const path = sbomPath(freshDigest(), other.uid);
+    const admin = { token: platform().admin };
+    const { json } = await post(platform(), path, [bytesOf(sbom("a"))], admin);
+    await post(platform(), path, [bytesOf(sbom("a"))], admin);
+    await makeRepo(platform(), parent); // its event is later than any of these
+    const request = { subscription: uid };
+    const deliveries = async () => (await platform().ok("ListDeliveries", request)).deliveries;
+    await expect.poll(deliveries).toHaveLength(2);
+    expect((await deliveries()).map(({ type, subject }: Json) => [type, subject])).toContainEqual([
+      "dev.platform.api.findings.sbom_document.uploaded.v1",
+      json.uid,
     ]);
   });
 
@@ -226,8 +273,8 @@ onEveryServer("uploads", (platform) => {
         "a file that is too large when unpacked",
         () => [gzipSync(Buffer.alloc(65 * 1024 * 1024, " "))],
         {},
-        429,
-        "can have",
+        400,
+        "has more than",
       ],
     ])("%s", async (_, pieces, headers, status, text) => {
       const digest = freshDigest();
@@ -357,6 +404,36 @@ onEveryServer("uploads", (platform) => {
     }
   });
 });
+
+onEveryServer(
+  "uploads above a quota",
+  (platform) => {
+    test("are refused, with the quota", async () => {
+      const { uid: group } = await makeGroup(platform(), "");
+      const repo = await makeRepo(platform(), group);
+      const admin = { token: platform().admin };
+      const send = (seed: number, bytes: Uint8Array, kind = "sboms") =>
+        post(platform(), `/findings/v1/images/${repo.uid}/digests/${digestOf(seed)}/${kind}`, [bytes], admin);
+      const small = Buffer.from(JSON.stringify(sbom("a")));
+      expect((await send(1, small)).status).toBe(200);
+      expect((await send(2, small)).status).toBe(200);
+      expect(await send(3, small)).toMatchObject({
+        status: 429,
+        json: { message: expect.stringContaining("2 sbomDocuments") },
+      });
+      expect((await send(2, small)).status).toBe(200);
+      const noise = { name: "noise", value: randomBytes(5000).toString("base64") };
+      expect(await send(1, Buffer.from(JSON.stringify({ ...sbom("a"), properties: [noise] })))).toMatchObject({
+        status: 429,
+        json: { message: expect.stringContaining("5000 sbomBytes") },
+      });
+      const scan = (time: string) => Buffer.from(JSON.stringify(trivyReport(time)));
+      expect((await send(1, scan("2026-11-03T10:00:00Z"), "scans")).status).toBe(200);
+      expect(await send(1, scan("2026-11-04T10:00:00Z"), "scans")).toMatchObject({ status: 429 });
+    });
+  },
+  { quotas: { ...defaultQuotas, sbomDocuments: 2, sbomBytes: 5000, vulnReports: 1 } },
+);
 
 /** The first line of the answer to what is sent; the connection is closed then. */
 async function firstLine(platform: Platform, sent: string): Promise<string> {

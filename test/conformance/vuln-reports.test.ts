@@ -124,6 +124,23 @@ onEveryServer("reports of vulnerability scanners", (platform) => {
     expect(JSON.stringify(none)).not.toContain("CVE");
   });
 
+  test("the older form has the file of the scanner, up to 1 MiB", async () => {
+    const most = 1024 * 1024;
+    const other = await makeRepo(platform(), group);
+    const reportOf = (bytes: number) => {
+      const report = { ...trivyReport(), padding: "" };
+      return { ...report, padding: "x".repeat(bytes - JSON.stringify(report).length) };
+    };
+    await importVulnReport(platform(), other.uid, digestOf(12), reportOf(most));
+    await importVulnReport(platform(), other.uid, digestOf(13), reportOf(most + 1));
+    const request = { repoId: other.uid, digest: digestOf(12) };
+    const { rawVulnReport } = await platform().ok("v1.Registry.GetVulnReport", request);
+    expect(Buffer.from(rawVulnReport, "base64").length).toBe(most);
+    const larger = await ok("Registry.GetVulnReport", { ...request, digest: digestOf(13) });
+    expect(larger.vulnerabilityMatches).toHaveLength(3);
+    expect(larger.rawVulnReport ?? "").toBe("");
+  });
+
   test("counts are by day, of its newest report, or of all up to it", async () => {
     const filter = { repo: repo.name, tag: "latest" };
     const { items } = await ok("Vulnerabilities.ListVulnCountReports", filter);

@@ -6,33 +6,24 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { create, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { localOf, setField } from "../../src/codec/index.ts";
 import { contentOf, type Resource } from "../../src/resource/index.ts";
-import { createServices } from "../../src/services/index.ts";
 import { postgres } from "../../src/store/engines/postgres/engine.ts";
 import { sqlite } from "../../src/store/engines/sqlite/engine.ts";
-import { columnsOf, openDatabase } from "../../src/store/index.ts";
+import { columnsOf } from "../../src/store/index.ts";
 import { indexesOf } from "../../src/store/lists/indexes.ts";
 import { migrations } from "../../src/store/migrations/index.ts";
 import { isContent } from "../../src/store/sql/indexed-column.ts";
 import { compile } from "../../src/store/sql/statement.ts";
 import { expectNoFaults } from "../faults.ts";
+import { databaseOfFile, services } from "../services/served.ts";
 
 const migrationsFolder = "src/store/migrations";
 /** The key of tables with content indexes on SQLite. */
 const { rowKey } = sqlite;
 
-const database = await openDatabase("sqlite::memory:");
-await database.migrate();
-afterAll(() => database.close());
-
-const services = createServices({
-  openRootGroups: false,
-  termsDocuments: undefined,
-  allowLoopbackSinks: false,
-  v1MaxListItems: 1000,
-});
+const database = await databaseOfFile();
 const resources = [...new Set(services.flatMap((service) => service.resources))];
 const kinds = resources.map((resource) => [resource.contract.kind, resource] as const);
 const placeOf = (resource: Resource) => `${declarationFile(resource)}: the declaration of ${resource.contract.kind}`;

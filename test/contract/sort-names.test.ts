@@ -3,16 +3,10 @@ import { expect, test } from "vitest";
 import { commentOf } from "../../src/openapi/comments.ts";
 import { contractRegistry } from "../../src/remote/catalog/descriptors.ts";
 import type { Resource } from "../../src/resource/index.ts";
-import { createServices } from "../../src/services/index.ts";
 import { expectNoFaults } from "../faults.ts";
+import { services } from "../services/served.ts";
 import { protoFile } from "./generated.ts";
 
-const services = createServices({
-  openRootGroups: false,
-  termsDocuments: undefined,
-  allowLoopbackSinks: false,
-  v1MaxListItems: 1000,
-});
 const listed = [...new Set(services.flatMap(({ resources }) => resources))].filter(
   ({ declaration: { list } }) => list !== undefined && "orderBy" in list.field,
 );

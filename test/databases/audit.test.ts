@@ -156,6 +156,19 @@ onEveryDatabase("the audit log", (database) => {
     expect(all.reduce((sum, { count }) => sum + count, 0)).toBe(15_000);
   });
 
+  test("is written a second after the first call", async () => {
+    vi.useFakeTimers({ now: startMs, toFake: ["setTimeout", "clearTimeout", "Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const audit = new Audit({ database: db, now: Date.now, onLoss: () => {} });
+    audit.report(record({ requestId: "1" }));
+    await vi.advanceTimersByTimeAsync(999);
+    audit.report(record({ requestId: "2" }));
+    expect(await read()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    vi.useRealTimers(); // a poll would move those on
+    await expect.poll(async () => (await read()).map(({ requestId }) => requestId).sort()).toEqual(["1", "2"]);
+  });
+
   test("says what it lost", async () => {
     const closed = await openDatabase(database().url);
     await closed.close();
@@ -164,6 +177,9 @@ onEveryDatabase("the audit log", (database) => {
     audit.report(record());
     await audit.flush();
     expect(lost).toBe(2);
+    for (let i = 0; i < 3; i++) audit.report(record({ caller: "" }));
+    await audit.flush();
+    expect(lost).toBe(5);
   });
 
   describe("while the database is unavailable", () => {
@@ -224,8 +240,9 @@ onEveryDatabase("the audit log", (database) => {
 
       state.mode = "refusing";
       audit.report(record());
+      for (let i = 0; i < 3; i++) audit.report(record({ caller: "" }));
       await audit.close();
-      expect(lost).toBe(2_001);
+      expect(lost).toBe(2_004);
     });
   });
 

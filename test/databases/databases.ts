@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, inject } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, inject } from "vitest";
 import { type Database, type OpenOptions, openDatabase } from "../../src/store/index.ts";
 import { campaign } from "../campaign.ts";
 import { createCitus, hasCitus } from "./citus.ts";
@@ -12,7 +12,7 @@ import { copyPostgresql, copySqlite } from "./migrated.ts";
 import "./postgres.ts";
 import { runSql } from "./run-sql.ts";
 
-/** A database that only one test uses. */
+/** A database that only one test uses, or one suite. */
 export interface TestDatabase {
   readonly name: "sqlite" | "postgresql";
   /** Whether Citus distributes its tables. */
@@ -26,12 +26,15 @@ export interface TestDatabase {
 
 type Suite = (database: () => TestDatabase) => void;
 
+/** How long a database is there: for a test, or for the suite, whose tests keep apart themselves. */
+export type Life = "test" | "suite";
+
 /**
  * Declares a suite for every database, and for one on a Citus cluster where there is one. `database()` is the database
  * of the running test: it has the tables of this version, without rows.
  */
-export function onEveryDatabase(title: string, suite: Suite): void {
-  declare(title, suite, true);
+export function onEveryDatabase(title: string, suite: Suite, life: Life = "test"): void {
+  declare(title, suite, true, life);
 }
 
 /** The same for a campaign that starts many processes: in short it runs on SQLite alone. */
@@ -47,25 +50,29 @@ export function onPostgres(title: string, suite: Suite): void {
   declareOnPostgres(title, suite, true);
 }
 
-function onSqlite(title: string, suite: Suite, isMigrated = true): void {
-  describe(`${title} (sqlite)`, () => suite(perTest(() => createSqlite(isMigrated))));
+function onSqlite(title: string, suite: Suite): void {
+  declareOnSqlite(title, suite, true);
 }
 
-function declare(title: string, suite: Suite, isMigrated: boolean): void {
-  onSqlite(title, suite, isMigrated);
-  declareOnPostgres(title, suite, isMigrated);
+function declare(title: string, suite: Suite, isMigrated: boolean, life?: Life): void {
+  declareOnSqlite(title, suite, isMigrated, life);
+  declareOnPostgres(title, suite, isMigrated, life);
   if (hasCitus && isMigrated)
     describe(`${title} (citus)`, () =>
-      suite(perTest(async () => ({ name: "postgresql", isDistributed: true, ...(await createCitus()) }))));
+      suite(during(life, async () => ({ name: "postgresql", isDistributed: true, ...(await createCitus()) }))));
 }
 
-function declareOnPostgres(title: string, suite: Suite, isMigrated: boolean): void {
+function declareOnSqlite(title: string, suite: Suite, isMigrated: boolean, life?: Life): void {
+  describe(`${title} (sqlite)`, () => suite(during(life, () => createSqlite(isMigrated))));
+}
+
+function declareOnPostgres(title: string, suite: Suite, isMigrated: boolean, life?: Life): void {
   const postgres = inject("postgres") ?? { missing: "the databases project has no global set-up" };
   if ("url" in postgres)
-    describe(`${title} (postgresql)`, () => suite(perTest(() => createPostgres(postgres.url, isMigrated))));
+    describe(`${title} (postgresql)`, () => suite(during(life, () => createPostgres(postgres.url, isMigrated))));
   else {
     console.warn(`${title} is not tested on PostgreSQL: ${postgres.missing}`);
-    describe.skip(`${title} (postgresql, skipped: ${postgres.missing})`, () => suite(perTest(neverCreated)));
+    describe.skip(`${title} (postgresql, skipped: ${postgres.missing})`, () => suite(during(life, neverCreated)));
   }
 }
 
@@ -76,14 +83,15 @@ async function neverCreated(): Promise<Place> {
 
 type Place = Pick<TestDatabase, "name" | "isDistributed" | "url" | "sql"> & { remove(): Promise<void> };
 
-function perTest(create: () => Promise<Place>): () => TestDatabase {
+function during(life: Life = "test", create: () => Promise<Place>): () => TestDatabase {
+  const [before, after] = life === "test" ? [beforeEach, afterEach] : [beforeAll, afterAll];
   let place: Place;
   let opened: Database[] = [];
-  beforeEach(async () => {
+  before(async () => {
     place = await create();
     opened = [];
   });
-  afterEach(async () => {
+  after(async () => {
     await Promise.all(opened.map((database) => database.close()));
     await place.remove();
   });

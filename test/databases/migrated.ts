@@ -2,11 +2,11 @@
  * One database of each kind with the tables of this version, made once for a run. Tests copy it, since to make the
  * tables takes longer than most of them. How an empty database gets its tables is tested on its own.
  */
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { inject } from "vitest";
+import { inject, type ProvidedContext } from "vitest";
 import type { TestProject } from "vitest/node";
 import { openDatabase } from "../../src/store/index.ts";
 import "./postgres.ts";
@@ -40,9 +40,22 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
+/** The file in a project that is not set up with these databases: each of its workers makes one. */
+let ofWorker: Promise<Buffer> | undefined;
+
 /** Makes a SQLite file of the database. */
 export async function copySqlite(path: string): Promise<void> {
-  await copyFile(inject("migrated").sqlite, path);
+  const made = inject("migrated") as ProvidedContext["migrated"] | undefined;
+  if (made !== undefined) return copyFile(made.sqlite, path);
+  ofWorker ??= makeSqlite();
+  await writeFile(path, await ofWorker);
+}
+
+async function makeSqlite(): Promise<Buffer> {
+  const folder = await mkdtemp(join(tmpdir(), "platform-migrated-"));
+  const path = join(folder, "platform.db");
+  await migrate(`sqlite:${path}`);
+  return readFile(path).finally(() => rm(folder, { recursive: true }));
 }
 
 /** What is added to `create database` so that the new one is a copy. */

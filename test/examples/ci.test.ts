@@ -9,22 +9,15 @@ import { repository } from "../cli/platform-process.ts";
 import { runHere } from "../cli/run-here.ts";
 import { startWithFolder } from "../remote/server.ts";
 
-let server: Awaited<ReturnType<typeof startWithFolder>>;
-
-beforeAll(async () => {
-  server = await startWithFolder();
-});
-afterAll(() => server.stop());
-
 /** The digest of the image that the jobs build. */
 const digest = `sha256:${"0a".repeat(32)}`;
 
 /** The words of each call of the program in a script, as bash reads them. */
-function callsIn(script: string, env: Readonly<Record<string, string>>): string[][] {
+function callsIn(script: string, env: Readonly<Record<string, string>>, cwd: string): string[][] {
   const called = `platform() { printf '%s\\0' "$@" >&3; echo >&3; }\n${script}`;
   const { status, output } = spawnSync("bash", ["-euc", called], {
     env: { PATH: process.env.PATH, ...env },
-    cwd: server.folder,
+    cwd,
     stdio: ["ignore", "pipe", "inherit", "pipe"],
     encoding: "utf8",
   });
@@ -57,10 +50,17 @@ describe.each(globSync("examples/ci/*.yml", { cwd: repository }))("%s", (path) =
     DIGEST: digest,
     IMAGE: `registry.example.com/acme/app@${digest}`,
   };
-  const job = () => scriptsIn(example).flatMap((script) => callsIn(script, env));
+  const jobCalls = () => scriptsIn(example).flatMap((script) => callsIn(script, env, server.folder));
+  const setUpCalls = () => callsIn(setUp, {}, server.folder);
+  let server: Awaited<ReturnType<typeof startWithFolder>>;
+
+  beforeAll(async () => {
+    server = await startWithFolder();
+  });
+  afterAll(() => server.stop());
 
   test("calls commands that exist, with options that they have", async () => {
-    const calls = [...callsIn(setUp, {}), ...job()];
+    const calls = [...setUpCalls(), ...jobCalls()];
     expect(calls.map(([name]) => name)).toEqual(["create", "create", "create", "login", "upload", "check"]);
     for (const words of calls) {
       const isNested = ["create", "upload"].includes(words[0]!);
@@ -75,7 +75,7 @@ describe.each(globSync("examples/ci/*.yml", { cwd: repository }))("%s", (path) =
     await server.run(["create", "group", "--parent", server.root, "--name", "acme"]);
     await server.run(["create", "repo", "--parent", "acme", "--name", "app"]);
     const outcomes = [];
-    for (const words of callsIn(setUp, {})) outcomes.push(await server.run([...words, "-o", "json"]));
+    for (const words of setUpCalls()) outcomes.push(await server.run([...words, "-o", "json"]));
     expect(outcomes.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
       outcomes.map(() => ({ code: 0, stderr: "" })),
     );
@@ -86,12 +86,13 @@ describe.each(globSync("examples/ci/*.yml", { cwd: repository }))("%s", (path) =
     const components = [{ type: "library", name: "a", version: "1.0.0", purl: "pkg:npm/a@1.0.0" }];
     const sbom = { bomFormat: "CycloneDX", specVersion: "1.6", components };
     await writeFile(join(server.folder, "sbom.cdx.json"), JSON.stringify(sbom));
-    for (const words of job().filter(([name]) => name !== "login")) {
+    for (const words of jobCalls().filter(([name]) => name !== "login")) {
       const { code, stderr } = await server.run(words, asJob);
       expect({ words, code, stderr }).toMatchObject({ code: 0 });
     }
-    expect(await server.run(["list", "findings"], asJob)).toMatchObject({ code: 4 });
-    await server.run(["delete", "group", "acme", "--yes", "--force"]);
+    expect(await server.run(["list", "findings", "-o", "json"], asJob)).toMatchObject({ stdout: "[]\n" });
+    expect(await server.run(["list", "sbom-documents", "-o", "json"], asJob)).toMatchObject({ stdout: "[]\n" });
+    expect(await server.run(["delete", "repo", "app", "--yes"], asJob)).toMatchObject({ code: 4 });
   });
 
   test(`is a file of ${basename(path, ".yml")}`, () => {

@@ -87,6 +87,15 @@ describe("of several assertions", () => {
     expect(resolve(assertions as readonly Assertion[], weighing).fixedVersion).toBe(expected);
   });
 
+  test("of those that say the same, the first by id and the one about the package itself is before", () => {
+    const [a, ofOrigin, b] = [
+      assertion({ id: "GHSA-a" }),
+      assertion({ id: "GHSA-a", isOfOrigin: true }),
+      assertion({ id: "GHSA-b" }),
+    ];
+    expect(resolve([b, ofOrigin, a], weighing).assertions).toEqual([a, ofOrigin, b]);
+  });
+
   test("their order does not count", () => {
     const some = fc.record({
       kind: fc.constantFrom<Assertion["kind"]>("ANALYSIS", "VEX", "FEED", "SCANNER"),

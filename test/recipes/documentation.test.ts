@@ -73,7 +73,9 @@ test("the texts of errors in troubleshooting.md are those of the program", () =>
 
 test("the types of preconditions in errors.md are those of the program", () => {
   const told = [...read("docs/errors.md").matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, type]) => type!);
-  const thrown = sources.flatMap(({ path, text }) =>
+  // Readers of feeds throw none, and formats have types of their own.
+  const throwing = sources.filter(({ path }) => !path.startsWith("src/feeds/"));
+  const thrown = throwing.flatMap(({ path, text }) =>
     [...text.matchAll(/\btype: "([A-Z_]+)"/g)].map(([, type]) => ({ path, type: type! })),
   );
   expectNoFaults([

@@ -6,15 +6,18 @@ import { startServer } from "../../src/app/index.ts";
 import { readConfig, type SettingName } from "../../src/config/index.ts";
 import { createLogger } from "../../src/log.ts";
 import { runHere } from "../cli/run-here.ts";
+import { copySqlite } from "../databases/migrated.ts";
 
 /** A running server, with a folder for documents. */
 export async function startWithFolder(settings: Readonly<Partial<Record<SettingName, string>>> = {}) {
   const folder = await mkdtemp(join(tmpdir(), "platform-"));
+  const file = join(folder, "platform.db");
+  if (settings.database === undefined) await copySqlite(file);
   const flags = {
     listen: "127.0.0.1:0",
     adminListen: "off",
     drainDelay: "0",
-    database: `sqlite:${join(folder, "platform.db")}`,
+    database: `sqlite:${file}`,
     ...settings,
   };
   const running = await startServer(readConfig({ flags, env: {}, warn: () => {} }), createLogger("silent"));

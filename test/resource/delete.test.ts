@@ -27,8 +27,8 @@ import {
   type Resource,
   removeResource,
 } from "../../src/resource/index.ts";
-import { createServices } from "../../src/services/index.ts";
 import { type Database, openDatabase, type WriteSession } from "../../src/store/index.ts";
+import { services } from "../services/served.ts";
 
 let database: Database;
 beforeEach(async () => {
@@ -158,12 +158,6 @@ describe("children", () => {
 });
 
 describe("the product", () => {
-  const services = createServices({
-    openRootGroups: false,
-    termsDocuments: undefined,
-    allowLoopbackSinks: false,
-    v1MaxListItems: 1000,
-  });
   const groupsService = services.find(({ service }) => service === GroupsService)!;
   const [groups] = groupsService.resources;
   const declare = (onParentDelete: OnParentDelete) =>

@@ -1,7 +1,7 @@
 /** Client streams: the messages of one request, through ports. */
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFetchHandler, type RestOptions } from "../../src/rest/index.ts";
 import { fastPathClient, http1Client, http2Client } from "../http/clients.ts";
@@ -79,6 +79,30 @@ describe.each([
       "image/x-odd",
       true,
     ]);
+  });
+
+  test.each([
+    ["gzip", gzipSync],
+    ["br", brotliCompressSync],
+  ])("a HttpBody is decompressed by %s, within the limit", async (coding, compress) => {
+    const { call } = await start({ limits: { maxBodyBytes: 10, maxStreamBytes: 300_000 } });
+    const send = (body: Uint8Array, more: object = {}) =>
+      call("/v1/uploads/a/b", {
+        method: "POST",
+        headers: { "content-type": "image/x-odd", "content-encoding": coding },
+        body,
+        chunked: true,
+        ...more,
+      });
+    const body = Buffer.alloc(300_000, "0123456789");
+    const answer = await send(compress(body));
+    expect([answer.status, answer.body.equals(body)]).toEqual([200, true]);
+    expect((await send(compress(Buffer.alloc(300_001)))).status).toBe(413);
+    expect((await send(compress(body).subarray(0, -5))).status).toBe(400);
+    expect((await send(Buffer.from("neither"))).status).toBe(400);
+    expect((await send(Buffer.alloc(300_001), { headers: { "content-encoding": "identity" } })).status).toBe(413);
+    expect((await send(Buffer.alloc(300_001), { headers: {}, chunked: false })).status).toBe(413);
+    expect((await send(body, { headers: { "content-encoding": "zip" } })).status).toBe(415);
   });
 
   test.each<[string, object, number]>([

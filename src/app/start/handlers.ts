@@ -218,7 +218,7 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
     services: descriptors,
     registry,
     fastPath: config.fastPath === "on",
-    limits: { readMaxBytes: maxRequestBytes },
+    limits: { readMaxBytes: maxRequestBytes, writeMaxBytes: maxUploadBytes + unverifiedBytes },
     mount: (router) => {
       mountHealth(router, health);
       mountReflection(router, [{ file: file_google_rpc_error_details }]);

@@ -21,6 +21,7 @@ import {
   checkSecrets,
   checkSigningKeys,
 } from "./database.ts";
+import { checkFeeds } from "./feeds.ts";
 import { checkDatabaseFiles, checkDiskSpace, checkFileRights, checkFileSystem, type PrivateFile } from "./files.ts";
 import { type CheckResult, countText, failure, skipped, warning } from "./finding.ts";
 import { checkIssuers, checkSinks } from "./network.ts";
@@ -39,7 +40,7 @@ interface Options {
 export function makeCommand(): Command {
   const command = withSettings(new Command("doctor"))
     .description(
-      "check files, disk, clock, schema, keys, certificate, issuers, sinks, counters and deliveries with the settings of " +
+      "check files, disk, clock, schema, keys, certificate, issuers, sinks, counters, deliveries and feeds with the settings of " +
         "the server, and say what to do; the status is 1 if something failed. Nothing is changed without --repair",
     )
     .option("--deep", "also read the whole SQLite file for damage")
@@ -125,6 +126,7 @@ async function* databaseFindings(
   if (repair) await recordOf(command, database).write();
   yield { check: "deliveries", ...(await checkDeliveries(database)) };
   yield { check: "audit log", ...checkAuditLog(installation, config) };
+  yield { check: "feeds", ...(await checkFeeds(database, Date.now())) };
   const { finding, aheadMs } = await checkIssuers(database, config, installation.issuerUrl);
   yield { check: "issuers", ...finding };
   yield { check: "sinks", ...(await checkSinks(database, config)) };

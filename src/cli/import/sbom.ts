@@ -35,7 +35,9 @@ export function importSbomCommand(): Command {
         return { sbom, document: () => packDocument(bytes, sbom, kept) };
       });
       const { packages, unmatched, dependencies, unversioned } = sbom;
-      const list = { packages, unmatched, dependencies, documents: [await document()] };
+      const packed = await document();
+      if (packed === undefined) report.unread("the document itself, which is too large to be kept", path);
+      const list = { packages, unmatched, dependencies, documents: packed === undefined ? [] : [packed] };
       await requireInstallation(database);
       const result = await database.transact(async (session) => {
         await requireImage(session, repo, digest);

@@ -1,6 +1,6 @@
 /**
  * The data of Debian's security tracker (https://security-tracker.debian.org/tracker/data/json): for each source
- * package its vulnerabilities, and for each of these the releases with `status`, `fixed_version`, `urgency` and `nodsa`.
+ * package its vulnerabilities, and for each of these the releases with `status`, `fixed_version` and `urgency`.
  *
  * - `resolved`: versions below `fixed_version` are affected; none is if that is `0`.
  * - `open`: all versions are affected. No fix is planned if Debian ignores it, or the release is at its end of life.

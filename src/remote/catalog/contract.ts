@@ -1,4 +1,5 @@
 /** The catalogue of the contract in this package. */
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { contractServices } from "./descriptors.ts";
 import {
   type Catalog,
@@ -29,6 +30,16 @@ export function findListed(name: string): ListedKind | undefined {
 
 function isNamed({ singular, plural }: ListedKind, name: string): boolean {
   return [singular, plural].map(plain).includes(plain(name));
+}
+
+/** Whether messages of a type are images, which have no uid. */
+export function isImage(schema: DescMessage | undefined): boolean {
+  return schema?.typeName === "platform.findings.v1.Image";
+}
+
+/** Whether the values of a field name images: `REPO:TAG`, `REPO@DIGEST`. */
+export function namesImage({ name, parent }: DescField): boolean {
+  return parent.file.proto.package === "platform.findings.v1" && ["image", "base", "target"].includes(name);
 }
 
 /** The resource of a type such as `iam.platform.internal/Role`. */

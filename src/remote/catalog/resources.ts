@@ -29,7 +29,10 @@ export interface ServiceEntry {
   /** `group-invites`, of `GroupInvitesService`. */
   readonly name: string;
   readonly service: DescService;
-  /** The methods that are not Get, List, Create, Update or Delete, by name: `accept`, `batch-create`. */
+  /**
+   * The unary methods that are not Get, List, Create, Update or Delete, by name: `accept`, `batch-create`. Those whose
+   * requests come in pieces have commands of their own.
+   */
   readonly customMethods: ReadonlyMap<string, DescMethod>;
 }
 
@@ -145,7 +148,9 @@ const standardVerbs: ReadonlySet<string> = new Set(["Get", "List", "Create", "Up
 
 function serviceEntry(service: DescService): ServiceEntry {
   const name = kebab(service.name.replace(/Service$/, ""));
-  const custom = service.methods.filter((method) => !standardVerbs.has(standardMethodOf(method)?.verb ?? ""));
+  const custom = service.methods.filter(
+    (method) => method.methodKind === "unary" && !standardVerbs.has(standardMethodOf(method)?.verb ?? ""),
+  );
   return { name, service, customMethods: new Map(custom.map((method) => [customName(method, name), method])) };
 }
 

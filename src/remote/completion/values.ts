@@ -4,12 +4,11 @@ import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { getOption } from "../../annotations.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { commentOf } from "../catalog/comments.ts";
-import { contractCatalog, findListed, findResource, findType } from "../catalog/contract.ts";
+import { contractCatalog, findListed, findResource, findType, isImage, namesImage } from "../catalog/contract.ts";
 import { contractServices } from "../catalog/descriptors.ts";
 import { shortNames } from "../catalog/enums.ts";
 import { FieldFlag, findField } from "../catalog/flags.ts";
 import { commandName, type ListedKind, parentType, type ResourceEntry, uidType } from "../catalog/resources.ts";
-import { isImage, namesImage } from "../findings/images.ts";
 import type { Candidate, ValuePlace } from "./place.ts";
 import { candidatesOnServer, tagsOnServer } from "./server.ts";
 
@@ -46,7 +45,9 @@ export async function valueCandidates(place: ValuePlace): Promise<Candidate[]> {
       return schemaCandidates(resourceOfCommand(place)?.schema);
     case "SERVICE/METHOD":
       return contractServices().flatMap(({ typeName, methods }) =>
-        methods.map((method) => ({ value: `${typeName}/${method.name}`, description: lineOf(commentOf(method)) })),
+        methods
+          .filter(({ methodKind }) => methodKind === "unary")
+          .map((method) => ({ value: `${typeName}/${method.name}`, description: lineOf(commentOf(method)) })),
       );
     case "NAME=VALUE": {
       const method =

@@ -4,6 +4,7 @@ import { Command } from "commander";
 import type { Component, Finding } from "../../../gen/platform/findings/v1/findings_pb.ts";
 import type { CompareImagesResponse } from "../../../gen/platform/findings/v1/images_pb.ts";
 import { printable } from "../../log-text.ts";
+import { withRepoUid } from "../images/image-name.ts";
 import type { Column } from "../print/columns.ts";
 import { printLines, printMessages, requireNames, terminalStyle, withOutput } from "../print/print.ts";
 import { Table, type TableStyle } from "../print/table.ts";
@@ -11,7 +12,7 @@ import { viewOf } from "../print/views.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, withSession } from "../session/session.ts";
 import { type FailOn, failOn, failOnOption } from "./fail-on.ts";
-import { imagesService, withRepoUid } from "./images.ts";
+import { imagesService } from "./images.ts";
 
 export function makeCommand(): Command {
   const command = withOutput(withSession(new Command("compare")))

@@ -18,14 +18,12 @@ const repoType = "registry.platform.internal/Repo";
 
 /** Finds an image. A uid and a digest need no call. Errors: CommandFailure; PlatformError. */
 export async function findImage(session: Session, text: string): Promise<NamedImage> {
-  const at = text.indexOf("@");
-  const colon = text.lastIndexOf(":");
-  const end = at >= 0 ? at : colon;
-  if (end <= 0 || (at < 0 && colon < text.lastIndexOf("/")))
+  const parts = partsOf(text);
+  if (parts === undefined || parts.repo === "")
     throw new CommandFailure(`${text}: name an image as REPO:TAG or REPO@DIGEST`, 2);
-  const repo = await repoOf(session, text.slice(0, end));
-  const name = text.slice(end + 1);
-  if (at >= 0) {
+  const repo = await repoOf(session, parts.repo);
+  const name = parts.rest.slice(1);
+  if (parts.rest.startsWith("@")) {
     if (!/^sha256:[0-9a-f]{64}$/.test(name))
       throw new CommandFailure(`${text}: the digest must be sha256: and 64 lower-case hex digits`, 2);
     return { repo, digest: name };
@@ -34,6 +32,22 @@ export async function findImage(session: Session, text: string): Promise<NamedIm
   const [tag] = tags;
   if (tag === undefined || tag.digest === "") throw new CommandFailure(`${text}: the repo has no tag ${name}`, 3);
   return { repo, digest: tag.digest };
+}
+
+/**
+ * The name of an image with the uid of its repo. Without a repo, or in another form, the text itself: the server says
+ * what is wrong with it. Errors: those of {@link findImage} for a repo.
+ */
+export async function withRepoUid(session: Session, text: string): Promise<string> {
+  const parts = partsOf(text);
+  return parts === undefined || parts.repo === "" ? text : `${await repoOf(session, parts.repo)}${parts.rest}`;
+}
+
+/** A name, taken apart: `rest` is `:1.4` or `@sha256:…`; undefined for another form. */
+function partsOf(text: string): { readonly repo: string; readonly rest: string } | undefined {
+  const at = text.indexOf("@");
+  const end = at >= 0 ? at : text.lastIndexOf(":");
+  return end < 0 || text.includes("/", end) ? undefined : { repo: text.slice(0, end), rest: text.slice(end) };
 }
 
 async function repoOf(session: Session, text: string): Promise<string> {

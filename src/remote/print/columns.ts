@@ -41,7 +41,7 @@ export function hasShortForm({ message }: DescField): boolean {
 function columnsIn(schema: DescMessage, wide: boolean, above: readonly DescField[]): Column[] {
   const isBrief = (field: DescField | undefined) => field?.fieldKind === "message" && hasShortForm(field);
   return schema.fields
-    .filter((field) => !isSecret(field) && (wide || isTelling(field) || isBrief(field)))
+    .filter((field) => !isSecret(field) && (wide ? hasCell(field) : isTelling(field) || isBrief(field)))
     .filter(({ name }) => wide || !isBrief(schema.fields.find((other) => `${other.name}_uid` === name)))
     .flatMap((field): Column[] => {
       if (wide && field.fieldKind === "message" && hasFields(field) && !isBrief(field))
@@ -78,6 +78,11 @@ function cellsOf({
     const text = cell(field) || cell(uidField);
     return kind === "reference" ? (names.get(text) ?? text) : text;
   };
+}
+
+/** Whether there is a short text for the values of a field, or for those of the fields in it. */
+function hasCell(field: DescField): boolean {
+  return field.fieldKind !== "list" || !hasFields(field) || hasShortForm(field);
 }
 
 /** Whether a field is in a table that has not all of them. */

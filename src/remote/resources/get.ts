@@ -1,10 +1,9 @@
 /** `platform get`: resources by uid or name. */
 import { Command } from "commander";
-import { findListed } from "../catalog/contract.ts";
+import { findListed, isImage } from "../catalog/contract.ts";
 import { uidOfResource } from "../documents/lookup.ts";
 import { methodOf } from "../documents/requests.ts";
 import { documentsFormat, printAsDocuments, requireDocuments } from "../documents/write.ts";
-import { getImage, isImage } from "../findings/images.ts";
 import { printMessages, requireNames, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
@@ -37,6 +36,7 @@ export function makeCommand(): Command {
 async function getImages(command: Command, session: Session, texts: readonly string[]): Promise<void> {
   const { schema } = findListed("images")!;
   requireNames(command, schema);
+  const { getImage } = await import("../findings/images.ts");
   async function* found() {
     for (const text of texts) yield await getImage(session, text);
   }

@@ -12,13 +12,12 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { getOption } from "../../annotations.ts";
 import { CommandFailure, ProgressLine, wholeNumber } from "../../command/index.ts";
-import { findListed, findResource } from "../catalog/contract.ts";
+import { findListed, findResource, namesImage } from "../catalog/contract.ts";
 import { addFieldFlags, collect, fieldsOf, fieldsOfPairs, requireFields } from "../catalog/flags.ts";
 import { type ListedKind, parentType } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { methodOf } from "../documents/requests.ts";
 import { documentsFormat, printAsDocuments, requireDocuments } from "../documents/write.ts";
-import { namesImage, withRepoUid } from "../findings/images.ts";
 import { type JsonPath, order, parsePath } from "../print/json-path.ts";
 import { jsonOf, printMessages, requireNames, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
@@ -114,8 +113,10 @@ async function withUids(session: Session, { input }: DescMethod, fields: JsonObj
   const { resolveReferences } = await import("../documents/spec.ts");
   const request = await resolveReferences(session, input, fields, "--filter");
   const { image } = input.field;
-  if (image !== undefined && namesImage(image) && typeof request.image === "string")
+  if (image !== undefined && namesImage(image) && typeof request.image === "string") {
+    const { withRepoUid } = await import("../images/image-name.ts");
     request.image = await withRepoUid(session, request.image);
+  }
   return request;
 }
 

@@ -88,7 +88,9 @@ function findMethod(path: string): DescMethod {
   const names = methods.map(({ parent, name }) => `${parent.typeName}/${name}`);
   const wanted = path.includes("/") ? path : path.replace(/\.(\w+)$/, "/$1");
   const found = methods[names.indexOf(wanted)];
-  if (found !== undefined) return found;
+  if (found?.methodKind === "unary") return found;
+  if (found !== undefined)
+    throw new CommandFailure(`${wanted} takes a document in pieces; see platform upload --help`, 2);
   throw new CommandFailure(`there is no method ${JSON.stringify(path)}${suggestion(wanted, names)}`, 2);
 }
 

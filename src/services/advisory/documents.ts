@@ -64,8 +64,8 @@ interface DocumentToSave extends Omit<FeedWrite, "onChange"> {
 }
 
 /**
- * Stores a document of a feed, and what it says about packages, replacing its former document of the package, or that of
- * the same part. Errors: INVALID_ARGUMENT, before anything is written.
+ * Stores a document of a feed, and what it says about packages, replacing its former document of the package, or that
+ * of the same part. Errors: INVALID_ARGUMENT, before anything is written.
  */
 export async function saveDocument(session: WriteSession, request: DocumentToSave): Promise<Saved> {
   const { document, records = recordsOfDocument(document, false), facts, ...write } = request;

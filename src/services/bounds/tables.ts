@@ -117,7 +117,7 @@ export function boundsOfTables({ database, resources, now, record }: BoundOption
     orphans(findingDays, repos.table),
     ...["images", "image_packages", "vuln_reports", "vuln_report_findings", "vuln_report_files"].map((table) => ({
       table,
-      because: `${byOperator}, and it is removed with its repo`,
+      because: `${byOperator}, and uploads, whose documents have a quota; it is removed with its repo`,
     })),
     { table: "feed_advisories", because: "what calls write is one row for each advisory, which has a quota" },
   ];

@@ -20,6 +20,7 @@ import {
   findRow,
   holdResource,
   implement,
+  type MountedService,
   messageOf,
   type Receiver,
   receivedOf,
@@ -60,7 +61,8 @@ function received({ mediaType, documentDigest }: ReceivedDocument) {
 /** A document that was stored when it came may be gone when its call is carried out. */
 const gone = () => aborted("the document that was stored already has been removed meanwhile; upload it again");
 
-export function documentsService() {
+/** The service. What it receives is held by it, once for a server. */
+export function documentsService(): MountedService {
   const uploads = new Uploads();
 
   const receiveSbom: Receiver = async (first, pieces, context) => {
@@ -72,7 +74,7 @@ export function documentsService() {
       const message = create(UploadSbomRequestSchema, { repo, digest, document: received(document) });
       if (await databaseOf(context).has(sbomDocuments.table, uid))
         return { message, value: { documentDigest, made: undefined } satisfies Received<ImageSbom> };
-      const { read, notes } = await uploads.read("sbom", document);
+      const { read, notes } = await uploads.read("sbom", document, context.signal);
       const { packages, unmatched, dependencies } = read;
       const stored = documentOf({ documentDigest, size, mediaType, source: "" }, read, notes);
       const made: ImageSbom = { packages, unmatched, dependencies, documents: [{ document: stored, file }] };
@@ -88,7 +90,7 @@ export function documentsService() {
       const message = create(UploadScanRequestSchema, { repo, digest, document: received(document) });
       const found = await findUploaded(databaseOf(context), repo, digest, documentDigest);
       if (found !== undefined) return { message, value: { documentDigest, made: undefined } };
-      const { read, notes } = await uploads.read("scan", document);
+      const { read, notes } = await uploads.read("scan", document, context.signal);
       const upload: ReportUpload = { documentDigest, findingCount: read.findings.length, left: notes.left };
       const { nowMs } = environmentOf(context);
       const file = await unpackDocument(document.file);
@@ -103,7 +105,7 @@ export function documentsService() {
     await requireResource(groups, group, context);
     return uploads.receive(first, pieces, async (document) => {
       const message = create(UploadVexRequestSchema, { group, document: received(document) });
-      const { read, notes } = await uploads.read("vex", document);
+      const { read, notes } = await uploads.read("vex", document, context.signal);
       return { message, value: { document, read, notes } satisfies ReceivedVex };
     });
   };
@@ -123,7 +125,7 @@ export function documentsService() {
           if (made === undefined) throw gone();
           await saveImagePackages(session, repo, digest, made, environmentOf(context).nowMs, recordIn(context));
         }
-        return toResponse(sbomDocuments, await findRow(sbomDocuments, uid, context), context) as never;
+        return toResponse(sbomDocuments, await findRow(sbomDocuments, uid, context), context);
       },
 
       async uploadScan({ repo, digest }, context) {
@@ -152,7 +154,7 @@ export function documentsService() {
         const { nowMs } = environmentOf(context);
         if (before === undefined || messageOf(vexDocuments, before).documentDigest !== document.documentDigest)
           await saveVex(session, group, document, read, notes, nowMs, recordIn(context));
-        return toResponse(vexDocuments, await findRow(vexDocuments, uid, context), context) as never;
+        return toResponse(vexDocuments, await findRow(vexDocuments, uid, context), context);
       },
 
       async deleteVexDocument(request, context) {

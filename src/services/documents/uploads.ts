@@ -9,16 +9,16 @@ import { createGunzip, createZstdCompress } from "node:zlib";
 import type { Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { HttpBody } from "../../../gen/google/api/httpbody_pb.ts";
-import { invalid, resourceExhausted, unavailable } from "../../errors.ts";
+import { invalid, unavailable } from "../../errors.ts";
 import { FeedRefusal, readOnThread } from "../../feeds/index.ts";
 import { DocumentNotes } from "../registry/document-notes.ts";
-import { unpackDocument } from "../registry/sbom-documents.ts";
+import { maxKeptBytes, unpackDocument } from "../registry/sbom-documents.ts";
 
 /** Limit of a document in bytes, unpacked. */
-export const maxUploadBytes = 64 * 1024 * 1024;
+export const maxUploadBytes = maxKeptBytes;
 
-/** Compressed documents that are received or wait to be read, in bytes. */
-const maxHeldBytes = 128 * 1024 * 1024;
+/** Default limit of compressed documents that are received or wait to be read, in bytes. */
+const defaultMaxHeldBytes = 128 * 1024 * 1024;
 
 /** Longest media type that is kept. */
 const maxTypeLength = 255;
@@ -40,18 +40,23 @@ type Piece = Message & { readonly document?: HttpBody };
 
 /** The uploads of a server. */
 export class Uploads {
+  readonly #maxHeldBytes: number;
   #heldBytes = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
+  /** @param maxHeldBytes of compressed documents that are received or wait to be read. */
+  constructor(maxHeldBytes = defaultMaxHeldBytes) {
+    this.#maxHeldBytes = maxHeldBytes;
+  }
+
   /**
    * Receives a document and passes it to `work`. It counts as held until that is done. Errors: INVALID_ARGUMENT for one
-   * that is empty or damaged, RESOURCE_EXHAUSTED for one that is too large, UNAVAILABLE while too much is held, and
-   * those of the pieces and of `work`.
+   * that is empty, damaged or too large, UNAVAILABLE while too much is held, and those of the pieces and of `work`.
    */
   async receive<T>(first: Message, rest: AsyncIterable<Message>, work: (document: ReceivedDocument) => Promise<T>) {
     let held = 0;
     const hold = (bytes: number) => {
-      if (this.#heldBytes + bytes > maxHeldBytes) throw unavailable("too many documents are being uploaded");
+      if (this.#heldBytes + bytes > this.#maxHeldBytes) throw unavailable("too many documents are being uploaded");
       this.#heldBytes += bytes;
       held += bytes;
     };
@@ -63,10 +68,16 @@ export class Uploads {
     }
   }
 
-  /** Reads a document when it is its turn. Errors: INVALID_ARGUMENT for one that cannot be read. */
-  async read<K extends Parameters<typeof readOnThread>[0]>(kind: K, { file }: ReceivedDocument) {
+  /**
+   * Reads a document when it is its turn. Errors: INVALID_ARGUMENT for one that cannot be read; that of the signal of a
+   * call that has ended until then.
+   */
+  async read<K extends Parameters<typeof readOnThread>[0]>(kind: K, { file }: ReceivedDocument, signal: AbortSignal) {
     const notes = new DocumentNotes();
-    const read = this.#turn.then(async () => readOnThread(kind, await unpackDocument(file), notes));
+    const read = this.#turn.then(async () => {
+      signal.throwIfAborted();
+      return readOnThread(kind, await unpackDocument(file), notes);
+    });
     this.#turn = read.catch(() => {});
     try {
       return { read: await read, notes };
@@ -100,9 +111,7 @@ async function receiveDocument(
     for await (const chunk of chunks) {
       size += chunk.length;
       if (size > maxUploadBytes)
-        throw resourceExhausted("document", `a document can have ${maxUploadBytes} bytes`, undefined, {
-          limit: String(maxUploadBytes),
-        });
+        throw invalid({ field: "document", description: `has more than ${maxUploadBytes} bytes` });
       hash.update(chunk);
       yield chunk;
     }

@@ -101,8 +101,9 @@ async function byPairs(
 ) {
   const held = await countImages(session, known, { images, findings });
   const ofPair = order.slice(0, -2);
-  // Each pair is at least one finding.
-  const leading = new Leading<Pair>(skip + limit + 1, (a, b) => compareKeys(a.key, b.key, ofPair));
+  // Each pair is at least one finding, but that of the finding before the part may have none left.
+  const atMost = skip + limit + (after === undefined ? 1 : 2);
+  const leading = new Leading<Pair>(atMost, (a, b) => compareKeys(a.key, b.key, ofPair));
   let total = 0;
   for (const [number, some] of findings) {
     const component = known.component(number);
@@ -147,7 +148,8 @@ async function byFindings(
   const leading = new Leading<Keyed>(skip + limit + 1, (a, b) => compareKeys(a.key, b.key, order));
   let total = 0;
   for (const image of images) {
-    for (const [i, number] of image.numbers.entries()) {
+    for (let i = 0; i < image.numbers.length; i++) {
+      const number = image.numbers[i]!;
       for (const finding of findings.get(number) ?? []) {
         const placed = { component: known.component(number), finding, image, sinceMs: image.since[i]! * 1000 };
         if (isIn !== undefined && !isIn(placed)) continue;

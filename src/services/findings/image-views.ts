@@ -59,12 +59,16 @@ export async function imageViews(session: ReadSession, known: Generation, rows: 
 function countsOf(known: Generation, { numbers, since }: DecodedImage) {
   const levels = new Map<Finding_Level, number>();
   let oldestMs: number | undefined;
-  for (const [i, number] of numbers.entries())
-    for (const { vulnerability, sinceMs } of known.open(number)) {
+  // Without iterators: there are hundreds of components for each image of a page.
+  for (let i = 0; i < numbers.length; i++) {
+    const open = known.open(numbers[i]!);
+    for (let k = 0; k < open.length; k++) {
+      const { vulnerability, sinceMs } = open[k]!;
       levels.set(vulnerability.level, (levels.get(vulnerability.level) ?? 0) + 1);
       const firstMs = Math.max(sinceMs, since[i]! * 1000);
-      oldestMs = Math.min(oldestMs ?? firstMs, firstMs);
+      if (oldestMs === undefined || firstMs < oldestMs) oldestMs = firstMs;
     }
+  }
   return { levels: levelCounts(levels), oldestMs };
 }
 

@@ -11,6 +11,7 @@ import { invalid, notFound } from "../../errors.ts";
 import { componentOf, packageKeyOfUrl, parseVers } from "../../matching/index.ts";
 import {
   databaseOf,
+  environmentOf,
   implement,
   type MountedService,
   messagePageLength,
@@ -24,10 +25,13 @@ import { componentsOf } from "../matches/components.ts";
 import { imageComponents } from "../matches/tables.ts";
 import { imageUid } from "../registry/images.ts";
 import { compareImages } from "./compare-images.ts";
+import { endedComponents, endedImages } from "./end-of-life.ts";
 import {
   componentsAsked as componentsWithFindings,
+  distinctNumbers,
   type FindingFilter,
   findFindings,
+  readImagesOf,
   withComponents,
 } from "./found-findings.ts";
 import { imageRowsOf, imageViews } from "./image-views.ts";
@@ -45,6 +49,9 @@ const sortable = {
   ],
 };
 
+/** The columns that the view of an image needs: sets of components are large. */
+const shownColumns = ["digest", "has_sbom"];
+
 /** @param repos the parent of images. @param memory what is known about components. */
 export function findingImagesService(repos: Resource, memory: KnownComponents): MountedService {
   return implement(ImagesService, [], {
@@ -60,8 +67,10 @@ export function findingImagesService(repos: Resource, memory: KnownComponents): 
       const { query, order, after, pageSize, tokenAfter } = openList(sortable, request, context);
       const session = databaseOf(context);
       const known = await memory.open(session);
-      const selection = await selectionFor(session, known, query, scopesOf(context));
-      const found = { ...selection, orderBy: order, ...(after && { after }), skip: request.skip, limit: pageSize + 1 };
+      const { nowMs } = environmentOf(context);
+      const selection = await selectionFor(session, known, query, { scopes: scopesOf(context), nowMs });
+      const page = { orderBy: order, ...(after && { after }), skip: request.skip, limit: pageSize + 1 };
+      const found = { ...selection, ...page, columns: shownColumns };
       const [rows, totalCount] = await Promise.all([
         session.list(imageComponents, found),
         session.count(imageComponents, selection),
@@ -93,7 +102,7 @@ async function selectionFor(
   session: ReadSession,
   known: Generation,
   query: ListImagesRequest,
-  scopes: readonly string[],
+  { scopes, nowMs }: { readonly scopes: readonly string[]; readonly nowMs: number },
 ): Promise<Selection> {
   const { uidp, repo, tags, onlyTagged, digests } = query;
   const components = await componentsAsked(session, query);
@@ -101,6 +110,27 @@ async function selectionFor(
   const selection = await selectImages(session, { uidp, repo, tags, onlyTagged, digests, components }, scopes);
   const filter = findingFilter(query);
   const restricted = filter === undefined ? selection : await withFindings(session, known, selection, filter);
+  return bySbom(await byEndOfLife(session, known, restricted, { ...query, nowMs }), query);
+}
+
+/** The part of a selection that has reached its end of life, or has not. */
+async function byEndOfLife(
+  session: ReadSession,
+  known: Generation,
+  selection: Selection,
+  { endOfLife, nowMs }: Pick<ListImagesRequest, "endOfLife"> & { readonly nowMs: number },
+): Promise<Selection> {
+  if (endOfLife === undefined) return selection;
+  const images = await readImagesOf(session, known, selection);
+  const numbers = await distinctNumbers(session, known, images);
+  await known.loadComponents(session, numbers);
+  const ended = await endedImages(session, images, await endedComponents(session, known, numbers, nowMs), nowMs);
+  const uids = new Set(ended.map(({ uid }) => uid));
+  return { ...selection, uids: images.map(({ uid }) => uid).filter((uid) => uids.has(uid) === endOfLife) };
+}
+
+/** The part of a selection that has a bill of materials, or has none. */
+function bySbom(restricted: Selection, query: Pick<ListImagesRequest, "hasSbom">): Selection {
   if (query.hasSbom === undefined) return restricted;
   return { ...restricted, where: [...(restricted.where ?? []), { column: "has_sbom", equals: query.hasSbom ? 1 : 0 }] };
 }

@@ -51,7 +51,8 @@ export class Generation {
   readonly #components: (StoredComponent | undefined)[] = [];
   readonly #findings: (readonly Resolved[] | undefined)[] = [];
   readonly #open: (readonly Resolved[])[] = [];
-  readonly #images: Map<string, { readonly version: number; readonly image: DecodedImage }>;
+  /** By uid. The row of an image that was removed and pushed again has the versions of before, and another time. */
+  readonly #images: Map<string, Pick<Row, "version" | "createTimeUs"> & { readonly image: DecodedImage }>;
   readonly #size: { memberships: number };
 
   constructor(revision: string, from?: Generation) {
@@ -77,9 +78,9 @@ export class Generation {
   }
 
   /** The image of a row. */
-  decode({ uid, parent, version, columns, body }: Row): DecodedImage {
+  decode({ uid, parent, version, createTimeUs, columns, body }: Row): DecodedImage {
     const known = this.#images.get(uid);
-    if (known?.version === version) return known.image;
+    if (known?.version === version && known.createTimeUs === createTimeUs) return known.image;
     const members: [number: number, since: number][] = [];
     eachComponent(body, (id, sinceMs) => members.push([this.numberOf(id), sinceMs / 1000]));
     members.sort(([a], [b]) => a - b);
@@ -91,7 +92,7 @@ export class Generation {
       since: Uint32Array.from(members, ([, since]) => since),
     };
     this.#size.memberships += members.length - (known?.image.numbers.length ?? 0);
-    this.#images.set(uid, { version, image });
+    this.#images.set(uid, { version, createTimeUs, image });
     return image;
   }
 

@@ -10,12 +10,13 @@ import {
 } from "../../../gen/platform/findings/v1/images_pb.ts";
 import { scopesOf } from "../../auth/index.ts";
 import { unmatchedReason } from "../../matching/index.ts";
-import { databaseOf, messagePageLength, openList } from "../../resource/index.ts";
+import { databaseOf, environmentOf, messagePageLength, openList } from "../../resource/index.ts";
 import type { ReadSession, ScalarValue } from "../../store/index.ts";
 import { componentId, type StoredComponent } from "../matches/components.ts";
 import { componentOfPackage } from "../registry/image-components.ts";
 import { readImages } from "../registry/images.ts";
 import { readImageLists } from "../registry/package-lists.ts";
+import { endedComponents } from "./end-of-life.ts";
 import { compareKeys } from "./finding-order.ts";
 import { countingOf, distinctNumbers, readImagesOf } from "./found-findings.ts";
 import { imageUids } from "./image-names.ts";
@@ -64,6 +65,8 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
   }
   const numbers = await distinctNumbers(session, known, images);
   await known.loadComponents(session, numbers);
+  const { nowMs } = environmentOf(context);
+  const endedOfAll = query.endOfLife === undefined ? undefined : await endedComponents(session, known, numbers, nowMs);
   const isWanted = wantedPackages(query);
   const licenses = new Set(query.licenses);
   const terms = [...order, { column: "purl", descending: false }];
@@ -73,6 +76,7 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
     const component = known.component(number);
     if (isWanted?.(component) === false) continue;
     if (licenses.size > 0 && !component.licenses.some((license) => licenses.has(license))) continue;
+    if (endedOfAll !== undefined && endedOfAll.has(number) !== query.endOfLife) continue;
     if (query.unmatched !== undefined && (unmatchedReason(component) !== undefined) !== query.unmatched) continue;
     total++;
     const imageCount = counts[number]!;
@@ -87,6 +91,14 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
     session,
     page.map(({ number }) => number),
   );
+  const ended =
+    endedOfAll ??
+    (await endedComponents(
+      session,
+      known,
+      page.map(({ number }) => number),
+      nowMs,
+    ));
   const open = countingOf(
     known,
     page.map(({ number }) => number),
@@ -98,6 +110,7 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
       imageCount,
       levelCounts: countLevels(open.get(number) ?? []),
       unmatchedReason: unmatchedReason(component) ?? "",
+      endOfLife: ended.has(number),
       occurrences: occurrences?.get(component.id) ?? [],
     }),
   );

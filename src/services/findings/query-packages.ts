@@ -12,7 +12,7 @@ import { type Component, componentKeys, componentOf, unmatchedReason } from "../
 import { formatPackageUrl } from "../../package-url.ts";
 import { databaseOf } from "../../resource/index.ts";
 import { affectedByKey } from "../matches/affected.ts";
-import { type Match, statementOf } from "../matches/component-matches.ts";
+import { type Match, sayingSinceMs, statementOf } from "../matches/component-matches.ts";
 import { componentMessage, findingMessage, statesOf } from "./messages.ts";
 import { type Resolved, resolveAll } from "./resolved.ts";
 
@@ -32,7 +32,7 @@ export async function queryPackages({ queries, states }: QueryPackagesRequest, c
     for (const affected of keysOf(component).flatMap((key) => known.get(key)!)) {
       const statement = statementOf(component, affected);
       if (typeof statement === "string") reasons.set(text, statement);
-      else if (statement !== undefined) said.push({ ...statement, sinceMs: affected.sinceMs });
+      else if (statement !== undefined) said.push({ ...statement, sinceMs: sayingSinceMs(component, affected) });
     }
     matches.set(text, said);
     await session.pause();

@@ -85,12 +85,14 @@ function resolveOne(
 }
 
 function assertionOf(match: Match, coverage: ReturnType<FeedScopes["coverage"]>) {
-  const { kind, feed, state, fixState, fixedVersion, modifyMs } = match;
+  const { kind, feed, id, isOfOrigin, state, fixState, fixedVersion, modifyMs } = match;
   const isVex = kind === "vex" || kind === "vex-exact";
   return {
     match,
     kind: isVex ? ("VEX" as const) : ("FEED" as const),
     source: feed,
+    id,
+    isOfOrigin,
     state,
     fixState,
     fixedVersion,

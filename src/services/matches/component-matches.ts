@@ -16,7 +16,7 @@ import { fixedUid } from "../../new-uid.ts";
 import { newRow } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
 import { type Affected, affectedByKey } from "./affected.ts";
-import { componentsWithKeys, componentUid, idLength, type StoredComponent } from "./components.ts";
+import { componentsWithKeys, type StoredComponent } from "./components.ts";
 import { changeRevision } from "./revision.ts";
 import { componentMatches } from "./tables.ts";
 
@@ -88,6 +88,20 @@ function statementAt(
   return { ...common, state: "AFFECTED", fixState, fixedVersion, justification: "" };
 }
 
+/**
+ * Since when a record has been saying something about a component without a break, in milliseconds since 1970. It does
+ * not depend on when the component was stored.
+ * @param affected which says something now.
+ */
+export function sayingSinceMs(component: Component, affected: Affected): number {
+  let { sinceMs } = affected;
+  for (const before of affected.earlier) {
+    if (typeof statementOf(component, { ...affected, ...before }) !== "object") break;
+    sinceMs = before.sinceMs;
+  }
+  return sinceMs;
+}
+
 /** Writes what is known about components that were just stored. */
 export async function matchComponents(
   session: WriteSession,
@@ -99,7 +113,13 @@ export async function matchComponents(
     for (const affected of keysFor(component).flatMap((key) => known.get(key) ?? [])) {
       const statement = statementOf(component, affected);
       if (typeof statement === "object")
-        await insertMatch(session, component.id, affected.uid, { ...statement, sinceMs: affected.sinceMs }, nowMs);
+        await insertMatch(
+          session,
+          component.id,
+          affected.uid,
+          { ...statement, sinceMs: sayingSinceMs(component, affected) },
+          nowMs,
+        );
     }
 }
 

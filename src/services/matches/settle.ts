@@ -10,7 +10,7 @@ import { type AliasGroup, groupAliases, type PackageFact } from "../../matching/
 import { fixedUid } from "../../new-uid.ts";
 import { newRow } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
-import { type Affected, affectedContent, affectedOf } from "./affected.ts";
+import { type Affected, affectedContent, affectedOf, timesOf } from "./affected.ts";
 import { refreshMatches, regroupMatches } from "./component-matches.ts";
 import {
   affectedUid,
@@ -180,8 +180,9 @@ class RowChanges {
     for (const [uid, { record, vulnerability, fact, likeUid }] of this.#written) {
       const { id, modifyMs } = record.facts;
       const said: PackageFact = fact ?? packageFactOf(affectedOf(stored.get(likeUid)!));
-      const content = affectedContent({ ...said, id, modifyMs, feed: record.feed, vulnerability });
       const row = stored.get(uid);
+      const times = timesOf(said, row && affectedOf(row), nowMs);
+      const content = affectedContent({ ...said, ...times, id, modifyMs, feed: record.feed, vulnerability });
       const written =
         row === undefined
           ? await session.insert(affectedPackages, newRow(uid, "", nowMs, content))

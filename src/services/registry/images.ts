@@ -38,6 +38,8 @@ export interface ReadSbom {
   readonly isIndexed: boolean;
   /** Whether it has packages: `some` when a part of it was refused, so that it is to be read again. */
   readonly packages: "none" | "some" | "all";
+  /** Whether its documents and what they say beside packages were kept; absent for what was read before they were. */
+  readonly isKept?: true;
 }
 
 /** A digest in a repo. */

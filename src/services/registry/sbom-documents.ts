@@ -54,6 +54,9 @@ interface ReadDocument {
   readonly unmatched: readonly { readonly name: string; readonly version: string; readonly reason: string }[];
 }
 
+/** The most bytes of a document that is kept, unpacked: one can be returned in one message. */
+export const maxKeptBytes = 64 * 1024 * 1024;
+
 /** Documents of one digest: those of all artifacts, and one from a file. */
 const maxDocuments = 10_000;
 
@@ -72,13 +75,14 @@ export const sbomFiles: TableSpec = { name: "sbom_files", columns: {}, byteQuota
 const compress = promisify<Uint8Array, Buffer>(zstdCompress);
 const decompress = promisify<Uint8Array, Buffer>(zstdDecompress);
 
-/** Does the part of storing a document that needs no database. */
+/** Does the part of storing a document that needs no database. undefined for one that is too large to be kept. */
 export async function packDocument(
   bytes: Uint8Array,
   read: ReadDocument,
   notes: Pick<DocumentNotes, "left">,
   { mediaType = "", source = "" }: Partial<Pick<SbomDocument, "mediaType" | "source">> = {},
-): Promise<SbomDocumentToSave> {
+): Promise<SbomDocumentToSave | undefined> {
+  if (bytes.length > maxKeptBytes) return undefined;
   const documentDigest = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
   const size = BigInt(bytes.length);
   return {

@@ -40,7 +40,8 @@ async function installation() {
     return join(folder, name);
   };
   const run = async (...args: string[]) => {
-    const { code, stdout: out, stderr } = await runHere(["import", ...args, ...database, "--json"]);
+    const packages = args[0] === "advisories" ? ["--distribution", "wolfi"] : [];
+    const { code, stdout: out, stderr } = await runHere(["import", ...args, ...packages, ...database, "--json"]);
     return { code, stderr, summary: out === "" ? undefined : (JSON.parse(out) as Record<string, number>) };
   };
   return { folder, group, put, run, url: database[1]! };
@@ -335,6 +336,28 @@ describe("import advisories", () => {
     ]);
   });
 
+  test("keeps what a secdb says of packages, which is complete for the fixes of its distribution", async () => {
+    const { run, put, group, url } = await installation();
+    const secdb = { packages: [{ pkg: { name: "openssl", secfixes: { "1-r0": ["CVE-2026-1000"] } } }] };
+    const feed = await put("security.json", JSON.stringify(secdb));
+    await run("advisories", feed, "--group", group, "--feed", "secdb");
+    await run("advisories", await put("a.jsonl", lines(1).join("")), "--group", group, "--feed", "documents");
+    const database = await openDatabase(url);
+    onTestFinished(() => database.close());
+    const coverage = async (name: string) => (await feedClaims(database.read)).coverage(name, "pkg:apk/wolfi/openssl");
+    expect([await coverage("secdb"), await coverage("documents")]).toEqual(["FIXES_ONLY", undefined]);
+    const found = await database.read.list(affectedPackages, {
+      where: [{ column: "feed", equals: "secdb" }],
+      limit: 9,
+    });
+    expect(found.map(({ columns }) => columns.package_key)).toEqual(["pkg:apk/wolfi/openssl"]);
+    await run("advisories", feed, "--group", group, "--feed", "secdb", "--complete-for", "pkg:apk/wolfi/openssl");
+    expect([await coverage("secdb"), (await feedClaims(database.read)).coverage("secdb", "pkg:apk/wolfi/a")]).toEqual([
+      "COMPLETE",
+      undefined,
+    ]);
+  });
+
   const vex = (purl: string, cve: string, more: object = {}) =>
     JSON.stringify({
       "@context": "https://openvex.dev/ns/v0.2.0",
@@ -384,7 +407,20 @@ describe("import advisories", () => {
       server.close();
     });
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/feed.jsonl`;
-    const args = ["import", "advisories", address, "--group", group, "--feed", "f", "--database", url, "--json"];
+    const args = [
+      "import",
+      "advisories",
+      address,
+      "--group",
+      group,
+      "--feed",
+      "f",
+      "--distribution",
+      "wolfi",
+      "--database",
+      url,
+      "--json",
+    ];
     const child = spawn(process.execPath, [programEntry(), ...args], { env: cleanEnvironment() });
     const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
     const database = await openDatabase(url);

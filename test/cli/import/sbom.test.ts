@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readImagePackages } from "../../../src/services/index.ts";
+import { readDocumentFile, readDocuments } from "../../../src/services/registry/sbom-documents.ts";
 import { openDatabase } from "../../../src/store/index.ts";
 import { fakeRegistry, json, manifestFor, putManifest } from "../../feeds/registries/oci/fake-registry.ts";
 import { runHere } from "../run-here.ts";
@@ -57,7 +58,11 @@ test("the packages of an image are stored whole, and the second time nothing", a
   expect(await importSbom(more, repo, digest)).toMatchObject({ code: 0, stdout: "2 packages, changed, unread 0\n" });
   const reader = await openDatabase(database);
   const packages = await readImagePackages(reader.read, repo, [digest]);
+  const documents = await readDocuments(reader.read, repo, digest);
+  const file = await readDocumentFile(reader.read, documents[0]!.row.uid);
   await reader.close();
+  expect(documents).toMatchObject([{ document: { digest, format: "CycloneDX 1.6", componentCount: 2, source: "" } }]);
+  expect(file && Buffer.from(file).toString()).toBe(JSON.stringify(more));
   expect(packages.get(digest)).toEqual([
     {
       name: "libssl3",
@@ -67,6 +72,7 @@ test("the packages of an image are stored whole, and the second time nothing", a
       architecture: "",
       origin: "openssl",
       originVersion: "",
+      purl: component.purl,
     },
     { name: "zlib", version: "1", type: "", architecture: "", origin: "", originVersion: "" },
   ]);

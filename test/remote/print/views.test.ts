@@ -3,7 +3,12 @@ import { stripVTControlCharacters } from "node:util";
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
-import { Finding_FixState, Finding_Level, FindingSchema } from "../../../gen/platform/findings/v1/findings_pb.ts";
+import {
+  AssertionSchema,
+  Finding_FixState,
+  Finding_Level,
+  FindingSchema,
+} from "../../../gen/platform/findings/v1/findings_pb.ts";
 import { ImageSchema, ListedComponentSchema } from "../../../gen/platform/findings/v1/images_pb.ts";
 import { VulnerabilitySchema } from "../../../gen/platform/findings/v1/vulnerabilities_pb.ts";
 import { fieldLines, Table, type TableStyle } from "../../../src/remote/print/table.ts";
@@ -53,6 +58,15 @@ test("at 160 columns it has all that is told of it", () => {
   expect(heading).toMatch(/^LEVEL .* IMAGE +EXPLOITED +SCORE +EPSS +FIRST-SEEN$/);
   expect(first).toMatch(/ {2}library\/payments\/api:1\.4 \+1 +yes +10 +97\.5% +\d+y ago$/);
   expect(second).toContain("npm/@babel/traverse@7.22.5");
+});
+
+test("with all fields messages have columns for their fields, and lists of messages none", () => {
+  const assertions = ["a", "b"].map((source) => create(AssertionSchema, { source }));
+  const finding = create(FindingSchema, { ...findings[0]!, assertions });
+  const [heading, line] = lines(FindingSchema, [finding], { width: 80, wide: true });
+  expect(heading).toMatch(/ COMPONENT\.PURL .* VULNERABILITY-ID .* FIRST-SEEN$/);
+  expect(heading).not.toContain("ASSERTIONS");
+  expect(line).toContain(" pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1 ");
 });
 
 test("in a file nothing is shortened", () => {

@@ -265,7 +265,13 @@ test("tables print the names of what resources refer to", async () => {
 describe("every operation of the contract", () => {
   const methods = contractServices()
     .filter(({ typeName }) => typeName.startsWith("platform."))
-    .flatMap((service) => service.methods);
+    .flatMap((service) => service.methods)
+    .filter(({ methodKind }) => methodKind === "unary");
+
+  test("whose request comes in pieces has a command of its own", async () => {
+    const { code, stderr } = await runHere(["call", "platform.findings.v1.DocumentsService/UploadSbom"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("see platform upload --help")]);
+  });
 
   test("is called by platform call", async () => {
     expect(methods.length).toBeGreaterThan(100);

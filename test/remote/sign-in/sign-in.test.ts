@@ -245,6 +245,7 @@ test.each([
   [["login", "--issuer", "http://127.0.0.1:9", "--client-id", "x"], "signing in with http://127.0.0.1:9 failed"],
   [["login", "--issuer", "https://127.0.0.1:1", "--client-id", "x"], "failed: HTTP clients do not use this port"],
   [["login", "--profile", "../x"], "a profile has a name of letters"],
+  [["login", "--redirect-port", "65536"], "It must be a whole number from 0 to 65535."],
   [["login", "--ci"], "there is no token of a CI system"],
   [["login", "--ci", "--device"], "cannot be used with"],
 ])("%j is refused: %s", async (args, message) => {

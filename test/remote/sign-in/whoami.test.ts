@@ -48,6 +48,15 @@ async function whoami(token: string, others: Record<string, string> = {}) {
   return { text: await run(["whoami"], env), json: JSON.parse(await run(["whoami", "-o", "json"], env)) };
 }
 
+/** Settings with which a token is not exchanged for one of a single identity. */
+async function withoutExchange(): Promise<Record<string, string>> {
+  const proxy = await startProxy(server.server, {
+    "/sts/exchange": { code: 9, message: "Precondition failed: name an identity provider", details: [] },
+  });
+  onTestFinished(() => proxy.stop());
+  return { PLATFORM_SERVER: proxy.url };
+}
+
 test("who may not list role bindings is told so", async () => {
   const { text, json } = await whoami(await tokenOf({ sub: "bot" }));
   expect(text).toMatch(/^roles {10}unknown: you may not list your roles$/m);
@@ -66,11 +75,7 @@ test("who may list role bindings in some groups is told that there may be others
 });
 
 test("a token that stands for no single identity is that of its issuer and subject", async () => {
-  const proxy = await startProxy(server.server, {
-    "/sts/exchange": { code: 9, message: "Precondition failed: name an identity provider", details: [] },
-  });
-  onTestFinished(() => proxy.stop());
-  const others = { PLATFORM_SERVER: proxy.url };
+  const others = await withoutExchange();
   const seerToo = ["--claim-match.issuer", issuer.url, "--claim-match.subject", "seer", "--claim-match.audience", "x"];
   const seer = await whoami(await tokenOf({ sub: "seer" }), others);
   expect(seer.json).toMatchObject({
@@ -91,6 +96,20 @@ test("a token that stands for no single identity is that of its issuer and subje
   expect(bot.json).toMatchObject({ identity: { uid: userIdentityUid(issuer.url, "bot") }, alsoActsAs: [] });
   expect(bot.text).toMatch(/^also acts as {3}the identities that the token matches, if any; /m);
   expect(bot.text).toMatch(/^roles {10}unknown: you may not list your roles$/m);
+});
+
+test("of very many identities that a token stands for, the 20 oldest are shown", async () => {
+  const claimMatch = { issuer: issuer.url, subject: "many", audience: "x" };
+  const names = Array.from({ length: 21 }, (_, i) => `of many ${i}`);
+  for (const name of names) {
+    const headers = { authorization: `Bearer ${server.token}`, "content-type": "application/json" };
+    const body = JSON.stringify({ name, claimMatch });
+    const url = `${server.server}/iam/v2/identities/${server.root}`;
+    expect((await fetch(url, { method: "POST", headers, body })).status).toBe(200);
+  }
+  await run(["create", "role-binding", "--parent", "platform", "--identity-uid", names[0]!, "--role-uid", "viewer"]);
+  const { json } = await whoami(await tokenOf({ sub: "many" }), await withoutExchange());
+  expect([json.identity, ...json.alsoActsAs].map(({ name }) => name)).toEqual(names.slice(0, 20));
 });
 
 test("a user of an identity provider sees the e-mail address and the roles by groups of the provider", async () => {

@@ -736,8 +736,9 @@ export const DocumentsService: GenService<{
    * Uploads a bill of materials of an image: SPDX or CycloneDX in JSON, also in an in-toto statement or a DSSE
    * envelope. It replaces the packages of the one that was uploaded before; those of attestations in the registry count
    * where none was uploaded. The repo may not have the digest yet: the packages count as soon as it has. Errors:
-   * NOT_FOUND for a repo that does not exist; INVALID_ARGUMENT for a document that cannot be read; RESOURCE_EXHAUSTED
-   * for one that is too large, or above a quota of the organisation; PERMISSION_DENIED.
+   * NOT_FOUND for a repo that does not exist; INVALID_ARGUMENT for a document that cannot be read or is too large, over
+   * REST also 413; RESOURCE_EXHAUSTED above a quota of the organisation; UNAVAILABLE while too many documents are
+   * uploaded; PERMISSION_DENIED.
    *
    * @generated from rpc platform.findings.v1.DocumentsService.UploadSbom
    */

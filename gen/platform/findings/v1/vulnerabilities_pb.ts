@@ -122,8 +122,8 @@ export type Vulnerability = Message<"platform.findings.v1.Vulnerability"> & {
   records: VulnerabilityRecord[];
 
   /**
-   * The packages that it affects, by package and feed; at most 10,000, and at most 2 MiB of them. Those that nothing can
-   * be matched with are there too, with the reason.
+   * The packages that it affects, by package and feed; at most 10,000, and at most 2 MiB of them. Those that nothing
+   * can be matched with are there too, with the reason.
    *
    * @generated from field: repeated platform.findings.v1.AffectedPackage affected = 14;
    */

@@ -91,6 +91,8 @@ export interface Sbom {
 class Entry {
   readonly licenses = new Set<string>();
   readonly locations = new Set<string>();
+  /** Files that it contains: for some tools those by which it was found, for others all of it. */
+  readonly contained = new Set<string>();
   readonly identity: ListedPackage;
   purl: string | undefined;
   layer: string | undefined;
@@ -113,11 +115,12 @@ class Entry {
 
   toPackage(): ListedPackage {
     const layer = this.layer ?? this.layerOfFile;
+    const locations = this.locations.size > 0 ? this.locations : this.contained;
     return {
       ...this.identity,
       ...(this.purl !== undefined && { purl: this.purl }),
       ...(this.licenses.size > 0 && { licenses: firstTexts(this.licenses) }),
-      ...(this.locations.size > 0 && { locations: firstTexts(this.locations) }),
+      ...(locations.size > 0 && { locations: firstTexts(locations) }),
       ...(layer !== undefined && { layer }),
       ...(this.owner !== undefined && { owner: this.owner }),
     };
@@ -193,11 +196,14 @@ export class PackageList {
     owned.owner = firstOf(owned.owner, owner.purl);
   }
 
-  /** Says where a package is, and of which layer. */
-  addPlace(id: string, location: string | undefined, layer: string | undefined): void {
+  /**
+   * Says where a package is, and of which layer.
+   * @param isContained whether it contains the file, which counts where no file is named by which it was found.
+   */
+  addPlace(id: string, location: string | undefined, layer: string | undefined, isContained = false): void {
     const entry = this.#ofIds.get(id);
     if (entry === undefined) return;
-    if (location !== undefined) entry.locations.add(location);
+    if (location !== undefined) (isContained ? entry.contained : entry.locations).add(location);
     entry.layerOfFile = firstOf(entry.layerOfFile, layer);
   }
 

@@ -25,16 +25,18 @@ interface File {
   readonly layer: string | undefined;
 }
 
-/**
- * Reads the relations of SPDX 2.
- * @param listing the paths of files that list packages, by the ids that the document has for them.
- */
-export function readRelations(
-  document: Fields,
-  packages: PackageList,
-  listing: ReadonlyMap<string, string>,
-  notes: ReadNotes,
-): void {
+/** What is known of a document of SPDX 2 before its relations are read. */
+interface ReadPackages {
+  readonly packages: PackageList;
+  /** The paths of files that list packages, by the ids that the document has for them. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Packages and the files that they name themselves, by their ids. */
+  readonly contained: readonly (readonly [packageId: string, fileId: string])[];
+  readonly notes: ReadNotes;
+}
+
+/** Reads the relations of SPDX 2. */
+export function readRelations(document: Fields, { packages, files, contained, notes }: ReadPackages): void {
   const member = "relationships[]";
   const all = readDetail(member, notes, () => document.objects("relationships", maxRelations)) ?? [];
   const relations = all.flatMap((each): Relation[] => {
@@ -47,7 +49,8 @@ export function readRelations(
       ]) ?? [];
     return from === undefined || to === undefined ? [] : [{ from, to, type: type ?? "", comment: comment ?? "" }];
   });
-  relate(relations, packages, listing, filesOf(document, notes));
+  for (const [from, to] of contained) relations.push({ from, to, type: "CONTAINS", comment: "" });
+  relate(relations, packages, files, filesOf(document, notes));
 }
 
 function filesOf(document: Fields, notes: ReadNotes): ReadonlyMap<string, File> {
@@ -77,8 +80,8 @@ function relate(
     if (type === "DEPENDS_ON" || type === "dependsOn") packages.addDependency(from, to);
     else if (type.endsWith("DEPENDENCY_OF")) packages.addDependency(to, from);
     else if (ownership.test(comment)) packages.addOwner(from, to);
-    else if ((evidence.test(comment) || /^contains$/i.test(type)) && file !== undefined)
-      packages.addPlace(from, file.path, file.layer);
+    else if (file !== undefined && (evidence.test(comment) || /^contains$/i.test(type)))
+      packages.addPlace(from, file.path, file.layer, !evidence.test(comment));
     if (listing.has(from) && packages.has(to)) packages.addPlace(to, listing.get(from), undefined);
   }
 }

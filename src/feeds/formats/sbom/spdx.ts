@@ -28,6 +28,7 @@ const otherPurposes = new Set([
   "device",
 ]);
 const maxReferences = 1000;
+const maxFiles = 100_000;
 const maxLength = 4096;
 
 /** Types that some tools give only in `sourceInfo`: `acquired package info from APK DB: /lib/apk/db/installed`. */
@@ -43,11 +44,19 @@ const purlTypes = new Set(["purl", "http://spdx.org/rdf/references/purl"]);
 /** What Trivy writes about the source of a package of a distribution: `built package from: glibc 2.36-9+deb12u9`. */
 const builtFrom = /^built package from: (\S+)(?: (\S+))?$/;
 
-/** What syft writes about a package: `acquired package info from APK DB: /lib/apk/db/installed`. */
-const acquiredFrom = /^acquired package info from [^:]+: (\/.+)$/;
+/** The purposes in SPDX 2.2, which has no field for them, by the ids that Trivy gives. */
+const trivyPurpose = /^SPDXRef-(Application|OperatingSystem|ContainerImage)-[0-9a-f]+$/;
+const trivyPurposes: Readonly<Record<string, string>> = {
+  Application: "APPLICATION",
+  OperatingSystem: "OPERATING-SYSTEM",
+  ContainerImage: "CONTAINER",
+};
 
-/** What Trivy writes about the layer of a package, as a text or an annotation: `LayerDigest: sha256:…`. */
-const layerText = /^Layer(?:Digest|DiffID): (\S+)$/;
+/** What syft writes about a package: `acquired package info from APK DB: /lib/apk/db/installed`. */
+const acquiredFrom = /^acquired package info from [^:]+: (.+)$/;
+
+/** What Trivy writes about the layer of a package, as texts or annotations: the digests of its blob and its content. */
+const layerTexts = [/^LayerDigest: (\S+)$/, /^LayerDiffID: (\S+)$/];
 
 /** All other members of SPDX 2.3. */
 const ignored = ignoredMembers({
@@ -80,12 +89,15 @@ export function readSpdx(json: unknown, notes: ReadNotes): Sbom {
   if (!/^SPDX-2\.[23]$/.test(version))
     throw new FeedRefusal(`spdxVersion: ${JSON.stringify(version)} is not SPDX-2.2 or SPDX-2.3`);
   const packages = new PackageList();
-  const files = new Map<string, string>();
-  const licenses = licenseNames(document, notes);
-  readEach(document.objects("packages", maxPackages, notes.refuse), notes, (item) =>
-    readPackage(item, { packages, files, licenses, notes }),
-  );
-  readRelations(document, packages, files, notes);
+  const reading: Reading = {
+    packages,
+    files: new Map(),
+    contained: [],
+    licenses: licenseNames(document, notes),
+    notes,
+  };
+  readEach(document.objects("packages", maxPackages, notes.refuse), notes, (item) => readPackage(item, reading));
+  readRelations(document, reading);
   document.reportUnread(ignored, notes.unread);
   return packages.toSbom(version.replace("-", " "));
 }
@@ -95,6 +107,8 @@ interface Reading {
   readonly packages: PackageList;
   /** The paths of files that list packages, by their ids. */
   readonly files: Map<string, string>;
+  /** Packages and the files that they name themselves, by their ids. */
+  readonly contained: (readonly [packageId: string, fileId: string])[];
   /** The names of licences that the document itself defines, by their ids. */
   readonly licenses: ReadonlyMap<string, string>;
   readonly notes: ReadNotes;
@@ -111,19 +125,23 @@ function licenseNames(document: Fields, notes: ReadNotes): ReadonlyMap<string, s
   return new Map(named);
 }
 
-function readPackage(item: Fields, { packages, files, licenses, notes }: Reading): void {
+function readPackage(item: Fields, { packages, files, contained, licenses, notes }: Reading): void {
   const purl = item
     .objects("externalRefs", maxReferences)
     .find((reference) => purlTypes.has(reference.optionalText("referenceType") ?? ""))
     ?.text("referenceLocator", maxLength);
+  const id = readDetail("packages[].SPDXID", notes, () => item.optionalText("SPDXID", maxDetailLength));
   const given = {
     name: item.text("name", maxLength),
     version: item.optionalText("versionInfo", maxLength),
     purl,
-    purpose: item.optionalText("primaryPackagePurpose"),
+    purpose: item.optionalText("primaryPackagePurpose") ?? trivyPurposes[trivyPurpose.exec(id ?? "")?.[1] ?? ""],
     source: item.optionalText("sourceInfo", maxLength),
-    id: readDetail("packages[].SPDXID", notes, () => item.optionalText("SPDXID", maxDetailLength)),
+    id,
   };
+  const limits = { maxItems: maxFiles, maxLength: maxDetailLength };
+  for (const file of readDetail("packages[].hasFiles", notes, () => item.texts("hasFiles", limits)) ?? [])
+    if (id !== undefined) contained.push([id, file]);
   const fields = ["licenseConcluded", "licenseDeclared"];
   addPackage(packages, files, given, licenseFields(item, fields, licenses, notes), layerOf(item, notes));
 }
@@ -135,8 +153,8 @@ function layerOf(item: Fields, notes: ReadNotes): string | undefined {
   const comments = readDetail("packages[].annotations[]", notes, () =>
     item.objects("annotations", maxReferences).map((each) => each.optionalText("comment", maxDetailLength) ?? ""),
   );
-  const layers = [...texts, ...(comments ?? [])].filter((text) => layerText.test(text)).sort();
-  return layers.map((text) => layerText.exec(text)?.[1])[0]; // LayerDiffID is after LayerDigest
+  const all = [...texts, ...(comments ?? [])];
+  return layerTexts.flatMap((pattern) => all.flatMap((text) => pattern.exec(text)?.[1] ?? []))[0];
 }
 
 /** Reads a parsed document of SPDX 3. Packages that cannot be read are refused alone. Errors: FeedRefusal. */

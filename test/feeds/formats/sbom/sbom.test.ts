@@ -384,6 +384,258 @@ test.each<[string, unknown, string]>([
   expect((failure as Error).message).toContain(reason);
 });
 
+describe("details", () => {
+  const layer = (digit: string) => `sha256:${digit.repeat(64)}`;
+  const properties = (values: Record<string, string>) =>
+    Object.entries(values).map(([name, value]) => ({ name, value }));
+  const detailsOf = ({ packages }: { readonly packages: readonly ListedPackage[] }) =>
+    packages.map(({ name, licenses, locations, layer, owner }) => ({ name, licenses, locations, layer, owner }));
+  const purlOf = (name: string) => `pkg:npm/${name}@1`;
+
+  test("of CycloneDX by syft", () => {
+    const document = {
+      ...cyclonedx(
+        {
+          "bom-ref": "a",
+          type: "library",
+          name: "a",
+          version: "1",
+          purl: purlOf("a"),
+          licenses: [{ license: { id: "MIT" } }, { license: { name: "Custom" } }, { license: {} }],
+          properties: properties({
+            "syft:location:0:layerID": layer("1"),
+            "syft:location:0:path": "/app/a/package.json",
+            "syft:location:1:path": "/app/package-lock.json",
+          }),
+        },
+        { "bom-ref": "b", type: "library", name: "b", version: "1", licenses: [{ expression: "MIT OR Apache-2.0" }] },
+      ),
+      dependencies: [{ ref: "a", dependsOn: ["b", "nowhere", "a"] }, { ref: "b" }, { ref: "a", dependsOn: ["b"] }],
+    };
+    const sbom = readAll(document);
+    expect(detailsOf(sbom)).toEqual([
+      {
+        name: "a",
+        licenses: ["Custom", "MIT"],
+        locations: ["/app/a/package.json", "/app/package-lock.json"],
+        layer: layer("1"),
+      },
+      { name: "b", licenses: ["MIT OR Apache-2.0"] },
+    ]);
+    expect(sbom).toMatchObject({ format: "CycloneDX 1.6", dependencies: [[0, 1]], refused: [], unread: [] });
+    expect(sbom.packages[0]!.purl).toBe(purlOf("a"));
+  });
+
+  test("of CycloneDX by Trivy", () => {
+    const library = (name: string, more: object = {}) => ({
+      "bom-ref": name,
+      type: "library",
+      name,
+      purl: purlOf(name),
+      ...more,
+    });
+    const document = {
+      ...cyclonedx(
+        { "bom-ref": "lock", type: "application", name: "app/yarn.lock" },
+        library("a"),
+        library("b", {
+          properties: properties({
+            "aquasecurity:trivy:FilePath": "app/b/package.json",
+            "aquasecurity:trivy:LayerDiffID": layer("2"),
+            "aquasecurity:trivy:LayerDigest": layer("1"),
+          }),
+          evidence: { occurrences: [{ location: "app/b/index.js" }, {}] },
+        }),
+      ),
+      dependencies: [{ ref: "lock", dependsOn: ["a"] }],
+    };
+    expect(detailsOf(readAll(document))).toEqual([
+      { name: "a", locations: ["app/yarn.lock"] },
+      { name: "b", locations: ["app/b/index.js", "app/b/package.json"], layer: layer("1") },
+    ]);
+  });
+
+  test("of SPDX by syft", () => {
+    const relation = (from: string, type: string, to: string, comment?: string) => ({
+      spdxElementId: from,
+      relationshipType: type,
+      relatedSpdxElement: to,
+      comment,
+    });
+    const overlap = "ownership-by-file-overlap: indicates that the parent package claims ownership";
+    const document = {
+      ...spdx(
+        withPurl("pkg:deb/debian/python3-a@1", { SPDXID: "deb", name: "python3-a", licenseDeclared: "NONE" }),
+        withPurl("pkg:pypi/a@1", {
+          SPDXID: "pypi",
+          name: "a",
+          licenseConcluded: "NOASSERTION",
+          licenseDeclared: "LicenseRef-1",
+          sourceInfo:
+            "acquired package info from installed python package manifest file: /usr/a/METADATA, /usr/a/RECORD",
+        }),
+        withPurl("pkg:pypi/b@1", { SPDXID: "pypi-b", name: "b", licenseDeclared: "BSD-3-Clause AND MIT" }),
+      ),
+      hasExtractedLicensingInfos: [{ licenseId: "LicenseRef-1", name: "Own licence", extractedText: "…" }],
+      files: [
+        { SPDXID: "file", fileName: "/usr/b/METADATA", comment: `layerID: ${layer("1")}` },
+        { SPDXID: "other", fileName: "/usr/b/b.py" },
+        { SPDXID: "status", fileName: "/var/lib/dpkg/status" },
+      ],
+      relationships: [
+        relation("deb", "OTHER", "pypi", overlap),
+        relation("pypi-b", "DEPENDENCY_OF", "pypi"),
+        relation(
+          "pypi-b",
+          "OTHER",
+          "file",
+          "evident-by: indicates the package's existence is evident by the given file",
+        ),
+        relation("pypi-b", "CONTAINS", "other"),
+        relation("deb", "CONTAINS", "status"),
+        relation("image", "CONTAINS", "pypi"),
+        { mood: 1 },
+      ],
+    };
+    const sbom = readAll(document);
+    expect(detailsOf(sbom)).toEqual([
+      {
+        name: "a",
+        licenses: ["Own licence"],
+        locations: ["/usr/a/METADATA", "/usr/a/RECORD"],
+        owner: "pkg:deb/debian/python3-a@1",
+      },
+      { name: "b", licenses: ["BSD-3-Clause AND MIT"], locations: ["/usr/b/METADATA"], layer: layer("1") },
+      { name: "python3-a", locations: ["/var/lib/dpkg/status"] },
+    ]);
+    expect(sbom).toMatchObject({ format: "SPDX 2.3", dependencies: [[0, 1]], refused: [] });
+  });
+
+  test.each([
+    ["attribution texts", (texts: string[]) => ({ attributionTexts: texts })],
+    [
+      "annotations",
+      (texts: string[]) => ({ annotations: texts.map((comment) => ({ comment, annotationType: "OTHER" })) }),
+    ],
+  ])("of SPDX by Trivy, the layer in %s", (_, layers) => {
+    const document = spdx(
+      { SPDXID: "lock", name: "node", primaryPackagePurpose: "APPLICATION", sourceInfo: "app/yarn.lock" },
+      withPurl(purlOf("a"), {
+        SPDXID: "a",
+        name: "a",
+        ...layers([`LayerDiffID: ${layer("2")}`, `LayerDigest: ${layer("1")}`]),
+      }),
+    );
+    const relationships = [{ spdxElementId: "lock", relationshipType: "CONTAINS", relatedSpdxElement: "a" }];
+    expect(detailsOf(readAll({ ...document, relationships }))).toEqual([
+      { name: "a", locations: ["app/yarn.lock"], layer: layer("1") },
+    ]);
+  });
+
+  test("of SPDX 2.2 by Trivy, which names purposes by ids, and files by packages", () => {
+    const document = {
+      ...spdx(
+        { SPDXID: "SPDXRef-OperatingSystem-0a1b", name: "debian", versionInfo: "12" },
+        { SPDXID: "SPDXRef-Application-0a1c", name: "app/yarn.lock" },
+        withPurl(purlOf("a"), { SPDXID: "a", name: "a", hasFiles: ["file", "nowhere"] }),
+      ),
+      spdxVersion: "SPDX-2.2",
+      files: [{ SPDXID: "file", fileName: "app/a/package.json" }],
+      relationships: [
+        { spdxElementId: "SPDXRef-Application-0a1c", relationshipType: "CONTAINS", relatedSpdxElement: "a" },
+      ],
+    };
+    const sbom = readAll(document);
+    expect(detailsOf(sbom)).toEqual([{ name: "a", locations: ["app/yarn.lock"] }]);
+    expect(sbom.unmatched).toEqual([]);
+    expect(detailsOf(readAll({ ...document, relationships: [] }))).toEqual([
+      { name: "a", locations: ["app/a/package.json"] },
+    ]);
+  });
+
+  test("of SPDX 3", () => {
+    const element = (id: string) => ({
+      type: "software_Package",
+      spdxId: id,
+      name: id,
+      software_packageUrl: purlOf(id),
+    });
+    const relation = (from: string, relationshipType: string, ...to: string[]) => ({
+      type: "Relationship",
+      from,
+      relationshipType,
+      to,
+    });
+    const document = {
+      "@context": "https://spdx.org/rdf/3.0.1/spdx-context.jsonld",
+      "@graph": [
+        element("a"),
+        element("b"),
+        { type: "software_File", spdxId: "file", name: "/app/a" },
+        { type: "simplelicensing_LicenseExpression", spdxId: "mit", simplelicensing_licenseExpression: "MIT" },
+        relation("a", "dependsOn", "b"),
+        relation("a", "contains", "file"),
+        relation("a", "hasDeclaredLicense", "mit"),
+      ],
+    };
+    const sbom = readAll(document);
+    expect(detailsOf(sbom)).toEqual([{ name: "a", licenses: ["MIT"], locations: ["/app/a"] }, { name: "b" }]);
+    expect(sbom).toMatchObject({ format: "SPDX 3", dependencies: [[0, 1]], refused: [] });
+  });
+
+  test("that cannot be read are left out alone", () => {
+    const library = {
+      type: "library",
+      name: "a",
+      version: "1",
+      "bom-ref": 7,
+      licenses: {},
+      evidence: { occurrences: 1 },
+    };
+    const sbom = readAll({ ...cyclonedx(library), dependencies: [{ ref: [] }, { ref: "a", dependsOn: {} }] });
+    expect(detailsOf(sbom)).toEqual([{ name: "a" }]);
+    expect(sbom.refused).toEqual([]);
+    expect([...new Set(sbom.unread)].sort()).toEqual([
+      "components[].bom-ref",
+      "components[].evidence.occurrences[]",
+      "components[].licenses[]",
+      "dependencies[]",
+    ]);
+  });
+
+  test("of the same package in several places are one, whatever their order", () => {
+    const at = (path: string, license: string) => ({
+      type: "library",
+      name: "a",
+      purl: purlOf("a"),
+      licenses: [{ license: { id: license } }],
+      evidence: { occurrences: [{ location: path }] },
+    });
+    const components = [at("/b", "MIT"), at("/a", "ISC")];
+    const sbom = readAll(cyclonedx(...components));
+    expect(detailsOf(sbom)).toEqual([{ name: "a", licenses: ["ISC", "MIT"], locations: ["/a", "/b"] }]);
+    expect(readAll(cyclonedx(...components.toReversed())).packages).toEqual(sbom.packages);
+    const many = Array.from({ length: 150 }, (_, i) => at(`/${1000 + i}`, "MIT"));
+    expect(readAll(cyclonedx(...many)).packages[0]!.locations).toHaveLength(100);
+  });
+
+  test("of packages that cannot be matched are kept, with the reason", () => {
+    const { unmatched } = readAll(
+      cyclonedx(
+        { type: "library", name: "b", purl: "pkg:npm/b" },
+        { type: "library", name: "a" },
+        { type: "library", name: "c", version: "1" },
+        { type: "library", name: "a" },
+      ),
+    );
+    expect(unmatched).toEqual([
+      { name: "a", version: "", reason: "has no version" },
+      { name: "b", version: "", reason: "has no version", purl: "pkg:npm/b" },
+      { name: "c", version: "1", reason: "has no type" },
+    ]);
+  });
+});
+
 test.each([
   [
     "SPDX",

@@ -8,8 +8,11 @@ import { FactWriter, pruneRecords } from "../../src/services/matches/fact-writer
 import { affectedPackages, vulnerabilityRecords } from "../../src/services/matches/tables.ts";
 import { vulnerabilities } from "../../src/services/matches/vulnerabilities.ts";
 import type { Database, TableSpec } from "../../src/store/index.ts";
+import { campaign } from "../campaign.ts";
+import { randomNumbers } from "../feeds/random-numbers.ts";
 import { onEveryDatabase } from "./databases.ts";
 
+const seeds = campaign({ short: [1, 2], full: Array.from({ length: 100 }, (_, i) => i) });
 const nowMs = Date.UTC(2026, 10, 5);
 const modified = "2026-01-02T03:04:05Z";
 const v3 = { type: "CVSS_V3", score: "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H" };
@@ -202,6 +205,40 @@ onEveryDatabase("facts", (database) => {
     await prune(() => false);
     for (const some of [records.slice(3), records.slice(0, 3)]) await save(some);
     expect(await everything()).toEqual(expected);
+  });
+
+  test.each(seeds)("random edits leave what an import of the last records would, seed %i", async (seed) => {
+    const random = randomNumbers(seed);
+    const pick = <T>(list: readonly T[]) => list[random.below(list.length)]!;
+    const ids = [
+      ..."1000 1001 1002 1003".split(" ").map((number) => `CVE-2026-${number}`),
+      ..."GHSA-a GHSA-b GHSA-c PYSEC-1 PYSEC-2 GO-1".split(" "),
+    ];
+    const last = new Map<string, { feed: string; record: Osv }>();
+    for (let transaction = 0; transaction < 25; transaction++) {
+      const feed = pick(["one", "other"]);
+      if (random.below(5) === 0) {
+        const gone = pick(ids);
+        await prune((id) => id !== gone, feed);
+        last.delete(`${feed} ${gone}`);
+        continue;
+      }
+      const records = Array.from({ length: 1 + random.below(3) }, () => {
+        const aliases = [...new Set(Array.from({ length: random.below(3) }, () => pick(ids)))];
+        const packages = Array.from({ length: 1 + random.below(2) }, () => pick(["a", "b", "c"]));
+        return record(pick(ids), aliases, {
+          ...(random.below(10) === 0 && { withdrawn: modified }),
+          affected: packages.map((name) => npm(name, { introduced: "0" }, { fixed: pick(["1.0.0", "2.0.0"]) })),
+        });
+      });
+      await save(records, { feed });
+      for (const each of records) last.set(`${feed} ${each.id}`, { feed, record: each });
+    }
+    const edited = await everything();
+    for (const feed of ["one", "other"]) await prune(() => false, feed);
+    expect(await everything()).toEqual([[], [], []]);
+    for (const { feed, record: each } of [...last.values()].reverse()) await save([each], { feed });
+    expect(await everything()).toEqual(edited);
   });
 
   test("a record that is withdrawn says nothing about packages, and its vulnerability has the time", async () => {
