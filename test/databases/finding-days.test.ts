@@ -1,4 +1,4 @@
-/** What is recorded of the open vulnerabilities of repos: states and days, where counting begins, and what is removed. */
+/** What is recorded of what is open in repos: states and days, where counting begins, and what is removed. */
 import { create } from "@bufbuild/protobuf";
 import { beforeEach, expect, test } from "vitest";
 import { Finding_Level } from "../../gen/platform/findings/v1/findings_pb.ts";

@@ -2,7 +2,7 @@
 import type { Finding_Level } from "../../../../gen/platform/findings/v1/findings_pb.ts";
 import type { ReadSession, Selection } from "../../../store/index.ts";
 import { distinctNumbers, readImagesOf } from "../found-findings.ts";
-import type { KnownComponents } from "../known-components.ts";
+import type { DecodedImage, Generation, KnownComponents } from "../known-components.ts";
 import { taggedImages } from "../selected-images.ts";
 import { countsOf, type LevelNumbers, msOfDay } from "./stored-counts.ts";
 
@@ -33,21 +33,42 @@ export async function openVulnerabilities(
   const known = await memory.open(session);
   const images = await readImagesOf(session, known, await taggedImages(session, place));
   await known.load(session, await distinctNumbers(session, known, images));
-  const repos = new Map<string, Map<string, OpenVulnerability>>();
-  for (const { repo, numbers, since } of images) {
-    const open = repos.get(repo) ?? new Map<string, OpenVulnerability>();
-    for (let i = 0; i < numbers.length; i++)
-      for (const { vulnerability, sinceMs } of known.open(numbers[i]!)) {
-        const { id, level, aliases } = vulnerability;
-        const firstSeenMs = Math.max(sinceMs, since[i]! * 1000);
-        const other = open.get(id);
-        if (other === undefined) open.set(id, { level, aliases, firstSeenMs });
-        else other.firstSeenMs = Math.min(other.firstSeenMs, firstSeenMs);
-      }
+  const repos = new Map<string, OpenVulnerabilities>();
+  for (const [repo, ofRepo] of Map.groupBy(images, (image) => image.repo)) {
+    const open = openIn(known, await sinceByComponent(session, known, ofRepo));
     if (open.size > 0) repos.set(repo, open);
-    await session.pause();
   }
   return repos;
+}
+
+/** Since when one of the images has each component with something open, in seconds since 1970, by its number. */
+async function sinceByComponent(
+  session: ReadSession,
+  known: Generation,
+  images: readonly DecodedImage[],
+): Promise<ReadonlyMap<number, number>> {
+  const found = new Map<number, number>();
+  for (const { numbers, since } of images) {
+    for (let i = 0; i < numbers.length; i++) {
+      const number = numbers[i]!;
+      if (known.open(number).length > 0) found.set(number, Math.min(since[i]!, found.get(number) ?? since[i]!));
+    }
+    await session.pause();
+  }
+  return found;
+}
+
+function openIn(known: Generation, sinceOf: ReadonlyMap<number, number>): OpenVulnerabilities {
+  const open = new Map<string, OpenVulnerability>();
+  for (const [number, since] of sinceOf)
+    for (const { vulnerability, sinceMs } of known.open(number)) {
+      const { id, level, aliases } = vulnerability;
+      const firstSeenMs = Math.max(sinceMs, since * 1000);
+      const other = open.get(id);
+      if (other === undefined) open.set(id, { level, aliases, firstSeenMs });
+      else other.firstSeenMs = Math.min(other.firstSeenMs, firstSeenMs);
+    }
+  return open;
 }
 
 /**

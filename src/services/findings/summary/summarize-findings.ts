@@ -33,7 +33,7 @@ const maxRows = 10_000;
 /** The rows that are read at once. */
 const portion = 500;
 
-/** @param memory what is known about components. Errors: INVALID_ARGUMENT. */
+/** The method. @param memory what is known about components. Its errors: INVALID_ARGUMENT. */
 export function summarizingFindings(memory: KnownComponents) {
   return async (request: SummarizeFindingsRequest, context: HandlerContext) => {
     const session = databaseOf(context);
@@ -65,7 +65,7 @@ export function summarizingFindings(memory: KnownComponents) {
     if (messages === undefined || messagePageLength(FindingCountsSchema, messages) < messages.length)
       throw invalid({
         field: "by",
-        description: `gives more than ${maxRows} rows, or too long ones; ask for fewer days, a part of the hierarchy, or less`,
+        description: `gives more than ${maxRows} rows or 3.5 MiB: ask for fewer days, a part of the hierarchy, or less`,
       });
     return create(SummarizeFindingsResponseSchema, {
       counts: messages,
@@ -106,12 +106,14 @@ async function askedRepos(
   const found = new Set<string>();
   for await (const rows of session.pages(repos.table, { ...selection, limit: portion, columns: [] }))
     for (const { uid } of rows) found.add(uid);
-  const { within, uids, parent } = selection;
-  const roots = uids === undefined ? parent : undefined;
-  if (found.size === 0) return { repos: found, place: { within: [] } };
-  if (uids !== undefined) return { repos: found, place: { within: [...found].map((root) => ({ root, self: false })) } };
-  if (roots !== undefined) return { repos: found, place: { within: [{ root: roots, self: false }] } };
-  return { repos: found, place: within === undefined ? {} : { within } };
+  return { repos: found, place: placeOf(selection, found) };
+}
+
+function placeOf({ within, uids, parent }: Selection, found: ReadonlySet<string>): Selection {
+  const below = (roots: Iterable<string>) => ({ within: Array.from(roots, (root) => ({ root, self: false })) });
+  if (uids !== undefined || found.size === 0) return below(found);
+  if (parent !== undefined) return below([parent]);
+  return within === undefined ? {} : { within };
 }
 
 /**
