@@ -1,7 +1,8 @@
 /**
  * Writes items in short transactions, so that other writers are hardly delayed. A batch holds the write lock of the
- * database for at most 50 ms, including the commit, unless a single item takes longer. After a batch comes a pause of
- * the same length, in which the next items are read and parsed. Half of the time is left to other writers.
+ * database for at most 50 ms, including the commit, unless a single item takes longer, or what follows from the batch.
+ * After a batch comes a pause of the same length, in which the next items are read and parsed. Half of the time is left
+ * to other writers.
  *
  * If an item is refused, its batch is rolled back and written again without it.
  */
@@ -25,12 +26,19 @@ const maxCapacity = 5000;
 const serializable = { isSerializable: true };
 const maxConflicts = 20;
 
+/**
+ * What follows from a batch costs nearly the same for few items as for many: a batch may be written for as long as that
+ * took the last time, up to this.
+ */
+const maxAmortizedMs = 250;
+
 /** Writes batches to a database, one after another. */
 export class Batches {
   readonly #database: Database;
   readonly #clock: () => number;
   readonly #pause: (ms: number) => Promise<unknown>;
   #commitMs = 5;
+  #finishMs = 0;
   #pauseUntilMs = 0;
   /** Estimated number of items in a full batch. */
   #capacity = firstCapacity;
@@ -81,6 +89,7 @@ export class Batches {
           const value = await body(session, startMs);
           endMs = this.#clock();
           await finish(session);
+          this.#finishMs = this.#clock() - endMs;
           return value;
         }, serializable);
         this.#commitMs = this.#clock() - endMs;
@@ -99,7 +108,8 @@ export class Batches {
     write: (session: WriteSession, item: T) => Promise<R>,
     finish: (session: WriteSession) => Promise<void>,
   ): Promise<R[] | ItemRefused> {
-    const budgetMs = Math.max(maxLockMs / 4, maxLockMs - this.#commitMs);
+    const amortizedMs = Math.min(this.#finishMs, maxAmortizedMs);
+    const budgetMs = Math.max(maxLockMs / 4, maxLockMs - this.#commitMs, amortizedMs);
     let spentMs = 0;
     try {
       const results = await this.transact(async (session, startMs) => {
