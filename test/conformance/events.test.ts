@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { type DescMethodUnary, fromJson, getOption, hasOption } from "@bufbuild/protobuf";
+import { type DescMethod, type DescMethodUnary, fromJson, getOption, hasOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Event_Audience, events as eventOption } from "../../gen/platform/annotations/annotations_pb.ts";
 import { createVerifier } from "../../src/cli/events/verify.ts";
@@ -26,8 +26,12 @@ import {
 import { expectFixtures, methodFixtures } from "./method-fixtures.ts";
 import { onEveryServer, type Platform } from "./platform.ts";
 
+/** What is uploaded in pieces has tests of its own: uploads.test.ts. */
 const emitting = [...methods.values()].filter(
-  (method) => hasOption(method, eventOption) && getOption(method, eventOption).audience === Event_Audience.CUSTOMER,
+  (method: DescMethod) =>
+    method.methodKind === "unary" &&
+    hasOption(method, eventOption) &&
+    getOption(method, eventOption).audience === Event_Audience.CUSTOMER,
 );
 
 const described = emitting.filter(

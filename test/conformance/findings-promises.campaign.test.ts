@@ -1,7 +1,8 @@
 /**
  * The promises of findings: after random changes of feeds, images, lists of packages and tags, every answer of two
  * servers on one database is what a second, plain implementation computes from what was told; callers who may see a
- * part of the images see exactly that part; and an import that is killed leaves what it had stored, no more and no less.
+ * part of the images see exactly that part; and an import that is killed leaves what it had stored, no more and no
+ * less.
  *
  * `TEST_FINDINGS` is the number of worlds, `TEST_FINDINGS_SEED` the seed of the first.
  */

@@ -125,6 +125,20 @@ async function makeListedImage(platform: Platform, group: string): Promise<strin
   return uid;
 }
 
+async function makeVexDocument(platform: Platform, group: string): Promise<string> {
+  const statements = [
+    { vulnerability: { name: "CVE-2026-1" }, products: [{ "@id": "pkg:apk/wolfi/a@1.0-r0" }], status: "affected" },
+  ];
+  const id = `https://example.com/vex/${freshName()}`;
+  const head = { "@context": "https://openvex.dev/ns/v0.2.0", "@id": id, author: "Example", version: 1 };
+  const document = { ...head, timestamp: "2026-11-03T10:00:00Z", statements };
+  const answer = await platform.fetch(`/findings/v1/groups/${group}/vex`, {
+    method: "POST",
+    body: JSON.stringify(document),
+  });
+  return ((await answer.json()) as Json).uid;
+}
+
 /** The id of an artifact with one version. */
 async function makeArtifact(platform: Platform): Promise<string> {
   const name = freshName();
@@ -345,6 +359,9 @@ const fixtures: Readonly<Record<string, MethodFixture>> = {
   GetArchitectures: { request: async (platform, group) => makeImage(platform, group), scope: ["repoUid"] },
   GetSize: { request: async (platform, group) => makeImage(platform, group), scope: ["repoUid"] },
 
+  ListSbomDocuments: { request: () => ({}) },
+  ListVexDocuments: { request: () => ({}) },
+  DeleteVexDocument: { request: async (platform, group) => ({ uid: await makeVexDocument(platform, group) }) },
   QueryPackages: { request: () => ({ queries: [{ purl: "pkg:npm/lodash@4.17.20" }] }) },
   ListFindings: { request: () => ({}) },
   SummarizeFindings: { request: () => ({ by: "day,level" }) },

@@ -256,8 +256,8 @@ export type ListImagesRequest = Message<"platform.findings.v1.ListImagesRequest"
   hasSbom?: boolean | undefined;
 
   /**
-   * Only images with a package or a tag whose version has reached its end of life, or those without. A package is of the
-   * product with its name, a tag of the product with the name of its repo.
+   * Only images with a package or a tag whose version has reached its end of life, or those without. A package is of
+   * the product with its name, a tag of the product with the name of its repo.
    *
    * @generated from field: optional bool end_of_life = 14;
    */
@@ -836,8 +836,8 @@ export type ListComponentsRequest = Message<"platform.findings.v1.ListComponents
   onlyTagged: boolean;
 
   /**
-   * Only packages whose version has reached its end of life, or those whose version has not. A package is of the product
-   * with its name.
+   * Only packages whose version has reached its end of life, or those whose version has not. A package is of the
+   * product with its name.
    *
    * @generated from field: optional bool end_of_life = 10;
    */
