@@ -6,7 +6,7 @@
  * OpenTelemetry's semantic conventions where it has one, else they begin with `platform.`; docs/metrics.md lists all.
  *
  * Promises: measuring a call allocates nothing ({@link CallMetrics}). However tenants use the server, there are at most
- * 2,000 series ({@link SeriesLimit}); no label has a value that a tenant chose, except uids of subscriptions, of which
+ * 2,500 series ({@link SeriesLimit}); no label has a value that a tenant chose, except uids of subscriptions, of which
  * there are few. {@link formatMetrics} is called in the thread or process that answers a scrape, not in one that serves
  * calls.
  */

@@ -66,9 +66,10 @@ export function createDocument(options: DocumentOptions): Document {
     info: options.info,
     servers: options.servers ?? [{ url: "/" }],
     security: security?.required ?? [],
-    tags: routed.map((service) => ({
-      name: tagOf(service),
-      description: commentOf(service) || `The service \`${service.typeName}\`.`,
+    // Services of several packages may have one name.
+    tags: Array.from(Map.groupBy(routed, tagOf), ([name, same]) => ({
+      name,
+      description: same.map((service) => commentOf(service) || `The service \`${service.typeName}\`.`).join("\n\n"),
     })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {

@@ -213,7 +213,10 @@ describe.skipIf("missing" in postgres)("a PostgreSQL", () => {
   });
 
   test("whose answer to a COMMIT is lost: UNKNOWN, unless the call has an Idempotency-Key, with which it is repeated safely", async () => {
-    const { proxy, root, call } = await start();
+    const { proxy, root, call, direct } = await start();
+    // The first record of findings commits, too.
+    const counted = "select 1 from settings where name = 'findings_counted_from'";
+    await expect.poll(() => sql(counted, direct)).toHaveLength(1);
     proxy.loseNextCommit();
     const answer = await call("POST", `/registry/v2/repos/${root}`, { name: "made" });
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([500, null]);

@@ -256,6 +256,23 @@ onEveryServer("findings", (platform) => {
     await platform().refused("CompareImages", compared, "NOT_FOUND", { as: token });
   });
 
+  test("are of the repos that a place picks", async () => {
+    const name = freshName("lodash");
+    await importOsv(platform(), record(name));
+    const group = (await makeGroup(platform())).uid as string;
+    const below = await makeImage({ [name]: "4.1.0" }, group);
+    const repo = await makeRepo(platform(), group);
+    const digest = digestOf(Math.floor(Math.random() * 1e9));
+    await importPackages(platform(), repo.uid, digest, { name, version: "4.2.0", type: "npm" });
+    const digests = async (uidp: Json) =>
+      (await platform().ok("ListImages", { uidp, purl: `pkg:npm/${name}` })).images.map((each: Json) => each.digest);
+    expect(await digests({ childrenOf: group })).toEqual([digest]);
+    expect(await digests({ ids: [below.repo] })).toEqual([below.digest]);
+    expect((await digests({ descendantsOf: group })).sort()).toEqual([below.digest, digest].sort());
+    expect(await digests({ childrenOf: group, ids: [below.repo] })).toEqual([]);
+    expect((await platform().ok("ListFindings", { uidp: { childrenOf: group } })).totalCount).toBe("1");
+  });
+
   test("find images by a range of versions", async () => {
     const name = freshName("log4j-core");
     const old = await makeImage({ [name]: "2.9.0" });

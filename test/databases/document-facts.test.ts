@@ -63,7 +63,7 @@ onEveryDatabase("facts of documents", (database) => {
     const rows = await db.read.list(affectedPackages, { limit: 100 });
     return rows
       .map(affectedOf)
-      .map(({ uid: _, vulnerability: __, sinceMs: ___, ...rest }) => JSON.parse(JSON.stringify(rest)))
+      .map(({ uid: _, vulnerability: __, sinceMs: ___, earlier: ____, ...rest }) => JSON.parse(JSON.stringify(rest)))
       .sort((a, b) => (`${a.id} ${a.key}` < `${b.id} ${b.key}` ? -1 : 1));
   };
   const stored = async () => {

@@ -71,11 +71,17 @@ onEveryDatabase("facts", (database) => {
   };
   const idsOf = async () => (await stored()).map(({ id, aliases = [] }) => [id, ...(aliases as string[])]);
   /** All rows with their columns, without times and versions. */
+  /** What a row has, without what its package was said to be before, which edits leave behind. */
+  const contentOf = (body: Uint8Array, isOfPackage: boolean) => {
+    if (!isOfPackage) return Buffer.from(body).toString("base64");
+    const { earlier: _, ...said } = JSON.parse(Buffer.from(body).toString());
+    return JSON.stringify(said);
+  };
   const everything = async () => {
     const tables = [vulnerabilityRecords, affectedPackages, vulnerabilities.table];
     const all = await Promise.all(tables.map(rowsOf));
-    return all.map((rows) =>
-      rows.map(({ uid, columns, body }) => [uid, columns, Buffer.from(body).toString("base64")] as const),
+    return all.map((rows, i) =>
+      rows.map(({ uid, columns, body }) => [uid, columns, contentOf(body, i === 1)] as const),
     );
   };
   const versions = async () =>

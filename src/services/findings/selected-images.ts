@@ -1,9 +1,10 @@
 /** The images that a request is about, with what they contain. */
 import type { UidpFilter } from "../../../gen/platform/common/uidp_filter_pb.ts";
 import { selectionOf } from "../../resource/index.ts";
-import type { Condition, ReadSession, Row, Selection } from "../../store/index.ts";
+import type { Condition, ReadSession, Row, Selection, Subtree } from "../../store/index.ts";
 import { imageComponents } from "../matches/tables.ts";
 import { imageUid } from "../registry/images.ts";
+import { repos } from "../registry/repos.ts";
 import { tags } from "../registry/tags.ts";
 
 /** Which images a request asks for. */
@@ -34,26 +35,29 @@ export async function selectImages(
   scopes: readonly string[],
 ): Promise<Selection> {
   const { uidp, repo, digests = [], components } = filter;
-  const selection = selectionOf(scopes, [], uidp);
+  const selection = await placeOf(session, uidp, scopes);
   const where: Condition[] = [];
   if (digests.length > 0) where.push({ column: "digest", in: digests });
   if (components !== undefined) where.push({ column: "components", hasAny: components });
-  const parent = repo ?? selection.parent;
-  if (repo !== undefined && selection.parent !== undefined && selection.parent !== repo) return { within: [] };
-  const inPlace: Selection = { ...selection, ...(parent !== undefined && { parent }) };
+  const inPlace: Selection = { ...selection, ...(repo !== undefined && { parent: repo }) };
   const uids = await uidsOf(session, filter, inPlace);
   if (uids === undefined && digests.length === 0) where.push({ column: "is_part", equals: 0 });
-  const all = [uids, selection.uids].filter((each) => each !== undefined);
-  return {
-    ...inPlace,
-    where,
-    ...(all.length > 0 && { uids: all.reduce(inBoth) }),
-  };
+  return { ...inPlace, where, ...(uids !== undefined && { uids }) };
 }
 
-function inBoth(a: readonly string[], b: readonly string[]): readonly string[] {
-  const others = new Set(b);
-  return a.filter((uid) => others.has(uid));
+/** Where images are: below the repos that a filter picks, in these scopes. */
+async function placeOf(
+  session: ReadSession,
+  uidp: UidpFilter | undefined,
+  scopes: readonly string[],
+): Promise<Selection> {
+  const ofRepos = selectionOf(scopes, [], uidp);
+  // What is below a uid is a range for images as it is for repos.
+  if (ofRepos.parent === undefined && ofRepos.uids === undefined) return ofRepos;
+  const within: Subtree[] = [];
+  for await (const rows of session.pages(repos.table, { ...ofRepos, limit: portion, columns: [] }))
+    for (const { uid } of rows) within.push({ root: uid, self: false });
+  return { within };
 }
 
 /** The uids of the images that a filter names or whose tags it names; undefined when it does neither. */
@@ -63,9 +67,8 @@ async function uidsOf(
   place: Selection,
 ): Promise<readonly string[] | undefined> {
   if (names.length === 0 && !onlyTagged) return uids;
-  const { uids: _, ...ofTags } = place;
   const where = names.length === 0 ? [] : [{ column: "name", in: names }];
-  const tagged = await taggedUids(session, { ...ofTags, where });
+  const tagged = await taggedUids(session, { ...place, where });
   return uids === undefined ? [...tagged] : uids.filter((uid) => tagged.has(uid));
 }
 
