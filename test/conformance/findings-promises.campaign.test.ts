@@ -25,8 +25,8 @@ import { codes, type Outcome } from "./outcome.ts";
 import { onEveryServer } from "./platform.ts";
 import { callOverRest } from "./rest-client.ts";
 
-const worlds = Number(process.env.TEST_FINDINGS ?? campaign({ short: 1, full: 10 }));
-const kills = campaign({ short: 1, full: 3 });
+const worlds = Number(process.env.TEST_FINDINGS ?? campaign({ short: 1, full: 4 }));
+const kills = campaign({ short: 1, full: 2 });
 const firstSeed = Number(process.env.TEST_FINDINGS_SEED ?? Math.floor(Math.random() * 1e6));
 /** The servers and the model share a process: calls wait for the model. */
 const patience = { maxQueueDelay: 60_000 };

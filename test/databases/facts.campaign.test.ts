@@ -12,7 +12,7 @@ import { campaign } from "../campaign.ts";
 import { randomNumbers } from "../feeds/random-numbers.ts";
 import { onEveryDatabase } from "./databases.ts";
 
-const seeds = campaign({ short: [1, 2], full: Array.from({ length: 100 }, (_, i) => i) });
+const seeds = campaign({ short: [1, 2], full: Array.from({ length: 20 }, (_, i) => i) });
 const nowMs = Date.UTC(2026, 10, 5);
 const modified = "2026-01-02T03:04:05Z";
 const v3 = { type: "CVSS_V3", score: "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H" };
