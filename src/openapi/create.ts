@@ -66,11 +66,7 @@ export function createDocument(options: DocumentOptions): Document {
     info: options.info,
     servers: options.servers ?? [{ url: "/" }],
     security: security?.required ?? [],
-    // Services of several packages may have one name.
-    tags: Array.from(Map.groupBy(routed, tagOf), ([name, same]) => ({
-      name,
-      description: same.map((service) => commentOf(service) || `The service \`${service.typeName}\`.`).join("\n\n"),
-    })),
+    tags: tagsOf(routed, commentOf),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
       ...usedComponents(paths, { schemas: schemas.components, responses, parameters: options.parameters ?? {} }),
@@ -78,6 +74,15 @@ export function createDocument(options: DocumentOptions): Document {
     },
     ...options.more,
   };
+}
+
+/** The tags, once each: services of several packages may have one name. */
+function tagsOf(services: readonly DescService[], commentOf: (service: DescService) => string) {
+  const describe = (service: DescService) => commentOf(service) || `The service \`${service.typeName}\`.`;
+  return [...new Set(services.map(tagOf))].map((name) => {
+    const same = services.filter((service) => tagOf(service) === name);
+    return { name, description: same.map(describe).join("\n\n") };
+  });
 }
 
 /** Components by kind and name. */
