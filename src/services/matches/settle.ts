@@ -84,8 +84,11 @@ async function linkedRecords(session: ReadSession, ids: ReadonlySet<string>) {
           if (found.has(row.uid)) continue;
           const record = recordOf(row);
           found.set(row.uid, { record, row });
-          for (const id of identifiersOf(record.facts)) if (!seen.has(id)) next.push(id);
-          for (const id of next) seen.add(id);
+          for (const id of identifiersOf(record.facts)) {
+            if (seen.has(id)) continue;
+            seen.add(id);
+            next.push(id);
+          }
         }
       }
     }
@@ -98,10 +101,11 @@ async function linkedRecords(session: ReadSession, ids: ReadonlySet<string>) {
 function uidsById(groups: readonly AliasGroup[]): ReadonlyMap<string, readonly string[]> {
   const uids = new Map<string, string[]>();
   for (const { id, ids } of groups) {
+    const uid = vulnerabilityUid(id);
     for (const each of ids) {
       const others = uids.get(each);
-      if (others === undefined) uids.set(each, [vulnerabilityUid(id)]);
-      else others.push(vulnerabilityUid(id));
+      if (others === undefined) uids.set(each, [uid]);
+      else others.push(uid);
     }
   }
   for (const all of uids.values()) all.sort();
