@@ -108,11 +108,9 @@ export class Generation {
   /** Reads those of the components that are not known yet. */
   async loadComponents(session: ReadSession, numbers: Iterable<number>): Promise<void> {
     const missing = [...numbers].filter((number) => this.#components[number] === undefined);
-    for (let start = 0; start < missing.length; start += portion) {
-      const ids = missing.slice(start, start + portion).map((number) => this.#ids[number]!);
-      for (const [id, component] of await readComponents(session, ids))
-        this.#components[this.#numbers.get(id)!] = component;
-    }
+    const ids = missing.map((number) => this.#ids[number]!);
+    for (const [id, component] of await readComponents(session, ids))
+      this.#components[this.#numbers.get(id)!] = component;
   }
 
   /** Reads what is not known yet of these components and about them. */

@@ -8,11 +8,11 @@ import {
   QueryPackagesResponseSchema,
 } from "../../../gen/platform/findings/v1/findings_pb.ts";
 import { invalid } from "../../errors.ts";
-import { type Component, componentKeys, componentOf, unmatchedReason } from "../../matching/index.ts";
+import { type Component, componentOf, unmatchedReason } from "../../matching/index.ts";
 import { formatPackageUrl } from "../../package-url.ts";
 import { databaseOf } from "../../resource/index.ts";
 import { affectedByKey } from "../matches/affected.ts";
-import { type Match, sayingSinceMs, statementOf } from "../matches/component-matches.ts";
+import { keysFor, type Match, sayingSinceMs, statementOf } from "../matches/component-matches.ts";
 import { componentMessage, findingMessage, statesOf } from "./messages.ts";
 import { type Resolved, resolveAll } from "./resolved.ts";
 
@@ -23,13 +23,12 @@ export async function queryPackages({ queries, states }: QueryPackagesRequest, c
   const distinct = new Map(
     asked.flatMap((each) => (typeof each === "string" ? [] : [[each.purl + originOf(each), each]])),
   );
-  const keysOf = (component: Component) => [...new Set(componentKeys(component).map(({ key }) => key))];
-  const known = await affectedByKey(session, [...new Set([...distinct.values()].flatMap(keysOf))]);
+  const known = await affectedByKey(session, [...new Set([...distinct.values()].flatMap(keysFor))]);
   const matches = new Map<string, Match[]>();
   const reasons = new Map<string, string>();
   for (const [text, component] of distinct) {
     const said: Match[] = [];
-    for (const affected of keysOf(component).flatMap((key) => known.get(key)!)) {
+    for (const affected of keysFor(component).flatMap((key) => known.get(key)!)) {
       const statement = statementOf(component, affected);
       if (typeof statement === "string") reasons.set(text, statement);
       else if (statement !== undefined) said.push({ ...statement, sinceMs: sayingSinceMs(component, affected) });

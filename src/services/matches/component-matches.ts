@@ -54,6 +54,11 @@ function keysOf(component: Component): readonly ComponentKey[] {
   return known;
 }
 
+/** The keys by which facts find a component, each once, its own first. */
+export function keysFor(component: Component): readonly string[] {
+  return [...new Set(keysOf(component).map(({ key }) => key))];
+}
+
 /**
  * What a record says about a component; undefined when it says nothing about it, or the reason why it is not known what
  * it says.
@@ -164,12 +169,7 @@ export async function regroupMatches(
 
 /** The matches that hold, of each of these components that has any, by its id. */
 export async function readMatches(session: ReadSession, ids: readonly string[]): Promise<Map<string, Match[]>> {
-  const found = new Map<string, Match[]>();
-  for (let start = 0; start < ids.length; start += portion) {
-    const where = [{ column: "component", in: ids.slice(start, start + portion) }];
-    collect(found, await allRows(session, where, "component"));
-  }
-  return found;
+  return matchesById(await rowsWith(session, "component", ids));
 }
 
 /** The same, of these vulnerabilities only. */
@@ -177,55 +177,44 @@ export async function matchesOf(
   session: ReadSession,
   vulnerabilities: readonly string[],
 ): Promise<Map<string, Match[]>> {
+  return matchesById(await rowsWith(session, "vulnerability", vulnerabilities));
+}
+
+function matchesById(rows: readonly Row[]): Map<string, Match[]> {
   const found = new Map<string, Match[]>();
-  for (let start = 0; start < vulnerabilities.length; start += portion) {
-    const where = [{ column: "vulnerability", in: vulnerabilities.slice(start, start + portion) }];
-    collect(found, await allRows(session, where, "vulnerability"));
+  for (const [id, ofOne] of Map.groupBy(rows, idOf)) {
+    const matches = ofOne.map(matchOf).filter(({ untilMs }) => untilMs === undefined);
+    if (matches.length > 0) found.set(id, matches);
   }
   return found;
 }
 
-function collect(found: Map<string, Match[]>, rows: readonly Row[]): void {
-  for (const row of rows) {
-    const match = matchOf(row);
-    if (match.untilMs !== undefined) continue;
-    const matches = found.get(idOf(row));
-    if (matches === undefined) found.set(idOf(row), [match]);
-    else matches.push(match);
-  }
+/** By the uid of the row of `affected_packages`. */
+async function matchRowsOf(session: ReadSession, affectedUids: readonly string[]): Promise<Map<string, Row[]>> {
+  return Map.groupBy(await rowsWith(session, "affected", affectedUids), affectedUidOf);
 }
 
-async function allRows(
+/** The rows with one of these values in a column. */
+async function rowsWith(
   session: ReadSession,
-  where: readonly { readonly column: string; readonly in: readonly string[] }[],
-  column: string,
-) {
+  column: "component" | "vulnerability" | "affected",
+  values: readonly string[],
+): Promise<Row[]> {
   const found: Row[] = [];
   const orderBy = [{ column, descending: false }];
-  for await (const rows of session.pages(componentMatches, { where, orderBy, limit: portion })) found.push(...rows);
-  return found;
-}
-
-async function matchRowsOf(session: ReadSession, affectedUids: readonly string[]): Promise<Map<string, Row[]>> {
-  const found = new Map<string, Row[]>();
-  for (let start = 0; start < affectedUids.length; start += portion) {
-    const where = [{ column: "affected", in: affectedUids.slice(start, start + portion) }];
-    for (const row of await allRows(session, where, "affected")) {
-      const uid = row.columns.affected as string;
-      const rows = found.get(uid);
-      if (rows === undefined) found.set(uid, [row]);
-      else rows.push(row);
-    }
+  for (let start = 0; start < values.length; start += portion) {
+    const where = [{ column, in: values.slice(start, start + portion) }];
+    for await (const rows of session.pages(componentMatches, { where, orderBy, limit: portion })) found.push(...rows);
   }
   return found;
-}
-
-function keysFor(component: Component): readonly string[] {
-  return [...new Set(keysOf(component).map(({ key }) => key))];
 }
 
 function idOf({ columns }: Row): string {
   return columns.component as string;
+}
+
+function affectedUidOf({ columns }: Row): string {
+  return columns.affected as string;
 }
 
 function matchOf({ columns, body }: Row): Match {
@@ -263,7 +252,7 @@ async function saveMatch(
 async function endMatch(session: WriteSession, row: Row, nowMs: number): Promise<void> {
   const match = matchOf(row);
   if (match.untilMs !== undefined) return;
-  const content = contentOf(idOf(row), row.columns.affected as string, { ...match, untilMs: nowMs });
+  const content = contentOf(idOf(row), affectedUidOf(row), { ...match, untilMs: nowMs });
   await session.update(componentMatches, { ...row, ...content, updateTimeUs: nowMs * 1000 });
 }
 

@@ -1,8 +1,8 @@
 /** Storing components. What is known about one is stored with it, in the same transaction. */
-import { type Component, componentKeys } from "../../matching/index.ts";
+import type { Component } from "../../matching/index.ts";
 import { newRow } from "../../resource/index.ts";
 import type { WriteSession } from "../../store/index.ts";
-import { matchComponents } from "./component-matches.ts";
+import { keysFor, matchComponents } from "./component-matches.ts";
 import { componentUid, readComponents, type StoredComponent } from "./components.ts";
 import { changeRevision, lockMatches } from "./revision.ts";
 import { components } from "./tables.ts";
@@ -24,8 +24,8 @@ export async function saveComponents(
   // Another transaction may have stored some of them before it let go of the lock.
   const added: StoredComponent[] = [];
   for (const { id, component, licenses, stored } of await changesIn(session, given)) {
-    const keys = componentKeys(component).map(({ key }) => key);
-    const columns = { package_key: keys[0]!, keys: [...new Set(keys)] };
+    const keys = keysFor(component);
+    const columns = { package_key: keys[0]!, keys };
     const body = Buffer.from(JSON.stringify({ ...(stored ?? component), id: undefined, licenses }));
     if (stored === undefined) {
       await session.insert(components, newRow(componentUid(id), "", nowMs, { body, columns }));
