@@ -74,6 +74,7 @@ export {
   saveOfFeed,
   writeFeedOrder,
 } from "./import/feed.ts";
+export { nextRows } from "./import/next-rows.ts";
 export { type Pruned, pruneResource } from "./import/prune.ts";
 export { prepareResource, type Saved, type SavedChange, saveContent, saveResource } from "./import/save.ts";
 export { type ListRequest, listResources, listResponse, openList } from "./list.ts";

@@ -5,9 +5,10 @@
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { fixedUid } from "../../new-uid.ts";
-import type { Condition, ReadSession, Row, TableSpec, WriteSession } from "../../store/index.ts";
+import type { ReadSession, Row, TableSpec, WriteSession } from "../../store/index.ts";
 import type { Resource } from "../declaration.ts";
 import { messageOf, newRow } from "../row-mapping.ts";
+import { nextRows } from "./next-rows.ts";
 import type { Pruned } from "./prune.ts";
 import { preparedContent, type Saved, type SavedChange, saveResource } from "./save.ts";
 
@@ -124,7 +125,8 @@ export async function pruneOfFeed<R extends DescMessage>(
   { parent, after, ...write }: FeedWrite & { readonly parent: string; readonly after: string | undefined },
   isKept: (message: MessageShape<R>, rowUid: string) => boolean,
 ): Promise<Pruned> {
-  const { rows, next } = await nextRows(of.rows, session, [{ column: "feed", equals: write.feed }], { parent, after });
+  const where = [{ column: "feed", equals: write.feed }];
+  const { rows, next } = await nextRows(session, of.rows, { where, parent, limit: portion }, after);
   const gone = rows.filter((row) => !isKept(messageOf(of.resource, row), row.uid));
   for (const { uid } of gone) await session.remove(of.rows, uid);
   await mergeRows(of, session, [...new Set(gone.map(mergedOf))], write);
@@ -138,7 +140,7 @@ export async function mergeAgain(
   nowMs: number,
   after?: string,
 ): Promise<string | undefined> {
-  const { rows, next } = await nextRows(of.rows, session, [], { after });
+  const { rows, next } = await nextRows(session, of.rows, { limit: portion }, after);
   await mergeRows(of, session, [...new Set(rows.map(mergedOf))], { nowMs });
   return next;
 }
@@ -223,21 +225,6 @@ async function rowsByMerged(
     }
   }
   return found;
-}
-
-async function nextRows(
-  table: TableSpec,
-  session: ReadSession,
-  where: readonly Condition[],
-  { parent, after }: { readonly parent?: string; readonly after: string | undefined },
-): Promise<{ readonly rows: readonly Row[]; readonly next: string | undefined }> {
-  const rows = await session.list(table, {
-    where,
-    ...(parent !== undefined && { parent }),
-    ...(after !== undefined && { after: [after] }),
-    limit: portion,
-  });
-  return { rows, next: rows.length < portion ? undefined : rows.at(-1)!.uid };
 }
 
 /**

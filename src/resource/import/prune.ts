@@ -1,12 +1,11 @@
 /** Removing rows that a feed no longer has, a portion at a time. */
 import type { Row, Selection, WriteSession } from "../../store/index.ts";
 import type { Resource } from "../declaration.ts";
+import { type NextRows, nextRows } from "./next-rows.ts";
 
 /** The result of one portion. */
-export interface Pruned {
+export interface Pruned extends Pick<NextRows, "next"> {
   readonly removed: number;
-  /** Where the next portion begins; undefined after the last one. */
-  readonly next: string | undefined;
 }
 
 /** The rows of one transaction. */
@@ -20,12 +19,8 @@ export async function pruneResource(
   isKept: (row: Row) => boolean,
   after?: string,
 ): Promise<Pruned> {
-  const rows = await session.list(table, {
-    ...selection,
-    ...(after !== undefined && { after: [after] }),
-    limit: portion,
-  });
+  const { rows, next } = await nextRows(session, table, { ...selection, limit: portion }, after);
   const gone = rows.filter((row) => !isKept(row));
   for (const { uid } of gone) await session.remove(table, uid);
-  return { removed: gone.length, next: rows.length < portion ? undefined : rows.at(-1)!.uid };
+  return { removed: gone.length, next };
 }

@@ -4,6 +4,7 @@
  * the same uid.
  */
 import { userIdentityUid } from "../../new-uid.ts";
+import { nextRows } from "../../resource/index.ts";
 import type { Database, ReadSession, Row } from "../../store/index.ts";
 import { identities } from "../iam/identities.ts";
 import { identityProviders } from "../iam/identity-providers.ts";
@@ -30,11 +31,7 @@ export function removeUnusedUsers(database: Database, now: () => number): () => 
   }
 
   return async () => {
-    const rows = await database.read.list(table, {
-      parent: "",
-      limit: pageSize,
-      ...(after !== undefined && { after: [after] }),
-    });
+    const { rows, next } = await nextRows(database.read, table, { parent: "", limit: pageSize }, after);
     for (const row of rows) {
       if (!(await isUnused(database.read, row))) continue;
       await database.transact(async (session) => {
@@ -42,7 +39,7 @@ export function removeUnusedUsers(database: Database, now: () => number): () => 
         if (current !== undefined && (await isUnused(session, current))) await session.remove(table, row.uid);
       });
     }
-    after = rows.length < pageSize ? undefined : rows.at(-1)!.uid;
+    after = next;
     pages = after === undefined ? 0 : (pages + 1) % maxPages;
     return pages !== 0;
   };

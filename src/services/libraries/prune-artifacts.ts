@@ -2,7 +2,7 @@
  * Removing artifacts that a feed no longer has, one in a transaction, since an artifact may have thousands of versions.
  */
 import type { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
-import type { Pruned } from "../../resource/index.ts";
+import { nextRows, type Pruned } from "../../resource/index.ts";
 import type { WriteSession } from "../../store/index.ts";
 import { artifacts } from "./artifacts.ts";
 import { removeArtifact } from "./save-artifact.ts";
@@ -17,13 +17,10 @@ export async function pruneArtifacts(
   isKept: (uid: string) => boolean,
   after?: string,
 ): Promise<Pruned> {
-  const rows = await session.list(artifacts.table, {
-    where: [{ column: "ecosystem", equals: ecosystem }],
-    ...(after !== undefined && { after: [after] }),
-    limit: portion,
-  });
+  const where = [{ column: "ecosystem", equals: ecosystem }];
+  const { rows, next } = await nextRows(session, artifacts.table, { where, limit: portion }, after);
   const gone = rows.find(({ uid }) => !isKept(uid));
-  if (gone === undefined) return { removed: 0, next: rows.length < portion ? undefined : rows.at(-1)!.uid };
+  if (gone === undefined) return { removed: 0, next };
   await removeArtifact(session, gone.uid);
   return { removed: 1, next: gone.uid };
 }

@@ -1,7 +1,7 @@
 /** Computes the order of versions again after the program compares them in a new way. */
 
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
-import { messageOf, saveResource } from "../../resource/index.ts";
+import { messageOf, nextRows, saveResource } from "../../resource/index.ts";
 import type { Row, WriteSession } from "../../store/index.ts";
 import { artifacts, artifactVersions } from "./artifacts.ts";
 import { latestVersionOf } from "./save-artifact.ts";
@@ -18,13 +18,9 @@ export async function refreshVersions(
   after?: string,
 ): Promise<string | undefined> {
   const where = [{ column: "ecosystem", equals: Ecosystem.JAVA }];
-  const rows = await session.list(artifacts.table, {
-    where,
-    ...(after !== undefined && { after: [after] }),
-    limit: portion,
-  });
+  const { rows, next } = await nextRows(session, artifacts.table, { where, limit: portion }, after);
   for (const row of rows) if (await moveVersions(session, row.uid)) await saveLatest(session, row, nowMs);
-  return rows.length < portion ? undefined : rows.at(-1)!.uid;
+  return next;
 }
 
 /** Refreshes the versions of an artifact. Returns whether any has moved. */

@@ -4,7 +4,7 @@
  */
 import type { PackageFact, VulnerabilityFacts } from "../../matching/index.ts";
 import { fixedUid } from "../../new-uid.ts";
-import { newRow, type Pruned } from "../../resource/index.ts";
+import { newRow, nextRows, type Pruned } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
 import { identifiersOf, type RecordChange, recordBody, recordOf, recordUid } from "./records.ts";
 import { settleRecords } from "./settle.ts";
@@ -144,16 +144,12 @@ export async function pruneRecords(
   { feed, nowMs, after }: { readonly feed: string; readonly nowMs: number; readonly after?: string | undefined },
   isKept: (record: PrunedRecord) => boolean,
 ): Promise<Pruned & { readonly ids: readonly string[] }> {
-  const rows = await session.list(vulnerabilityRecords, {
-    where: [{ column: "feed", equals: feed }],
-    ...(after !== undefined && { after: [after] }),
-    limit: portion,
-  });
+  const where = [{ column: "feed", equals: feed }];
+  const { rows, next } = await nextRows(session, vulnerabilityRecords, { where, limit: portion }, after);
   const writer = new FactWriter(session, nowMs);
   const gone = rows.filter((row) => !isKept({ id: recordOf(row).facts.id, source: row.columns.source as string }));
   for (const row of gone) await writer.removeRow(row);
   await writer.settle();
-  const next = rows.length < portion ? undefined : rows.at(-1)!.uid;
   return { removed: gone.length, next, ids: gone.map((row) => recordOf(row).facts.id) };
 }
 

@@ -5,7 +5,7 @@
  */
 import { componentOf } from "../../matching/index.ts";
 import { formatPackageUrl } from "../../package-url.ts";
-import { newRow, type Saved } from "../../resource/index.ts";
+import { newRow, nextRows, type Saved } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
 import { componentId, genericComponent } from "../matches/components.ts";
 import { componentsIn, imageBody } from "../matches/image-body.ts";
@@ -30,10 +30,10 @@ export async function refreshImages(
   _nowMs: number,
   after?: string,
 ): Promise<string | undefined> {
-  const rows = await session.list(images, { ...(after !== undefined && { after: [after] }), limit: portion });
+  const { rows, next } = await nextRows(session, images, { limit: portion }, after);
   for (const { parent, columns, createTimeUs } of rows)
     await refreshImageComponents(session, parent, columns.digest as string, Math.floor(createTimeUs / 1000));
-  return rows.length < portion ? undefined : rows.at(-1)!.uid;
+  return next;
 }
 
 /** Derives the components of a digest again, and those of the indexes that it is a part of. */
