@@ -104,11 +104,10 @@ export {
 export { artifactUid } from "./libraries/artifact-id.ts";
 export { pruneArtifacts } from "./libraries/prune-artifacts.ts";
 export { type ArtifactToSave, saveArtifact } from "./libraries/save-artifact.ts";
-export { blockOf } from "./matches/exploit-scores.ts";
+export { blockOf, type ScoreBlock } from "./matches/exploit-scores.ts";
 export {
   pruneExploitScores,
   pruneKnown,
-  type ScoreBlock,
   saveExploitScores,
   saveKnown,
 } from "./matches/exploits.ts";

@@ -4,7 +4,7 @@
  */
 import type { PackageFact, VulnerabilityFacts } from "../../matching/index.ts";
 import { fixedUid } from "../../new-uid.ts";
-import { newRow, nextRows, type Pruned } from "../../resource/index.ts";
+import { newRow, nextRows, type Pruned, type Saved } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
 import { identifiersOf, type RecordChange, recordBody, recordOf, recordUid } from "./records.ts";
 import { settleRecords } from "./settle.ts";
@@ -16,9 +16,6 @@ export interface RecordToSave {
   readonly key: string;
   readonly facts: VulnerabilityFacts;
 }
-
-/** The result of storing the records of a source. */
-type SavedFacts = "added" | "changed" | "unchanged";
 
 /** The rows that are read at once. */
 const portion = 500;
@@ -39,7 +36,7 @@ export class FactWriter {
   }
 
   /** Replaces the records of a source of a feed: of a document, or a record that stands alone. */
-  async save(feed: string, source: string, records: readonly RecordToSave[]): Promise<SavedFacts> {
+  async save(feed: string, source: string, records: readonly RecordToSave[]): Promise<Saved> {
     const stored = new Map((await recordsOfSource(this.#session, source)).map((row) => [row.uid, row]));
     const isNew = stored.size === 0;
     let hasChanged = false;
@@ -48,25 +45,26 @@ export class FactWriter {
       hasChanged = (await this.#write(uid, stored.get(uid), { feed, source }, facts)) || hasChanged;
       stored.delete(uid);
     }
-    for (const row of stored.values()) await this.#remove(row);
+    for (const row of stored.values()) await this.removeRow(row);
     if (isNew) return records.length === 0 ? "unchanged" : "added";
     return hasChanged || stored.size > 0 ? "changed" : "unchanged";
   }
 
   /** Stores a record that stands alone, replacing the one of its name. */
-  saveAlone(feed: string, facts: VulnerabilityFacts, name = facts.id): Promise<SavedFacts> {
+  saveAlone(feed: string, facts: VulnerabilityFacts, name = facts.id): Promise<Saved> {
     return this.save(feed, sourceUid(feed, name), [{ key: "", facts }]);
   }
 
-  /** Removes a record of a row. */
-  removeRow(row: Row): Promise<void> {
-    return this.#remove(row);
+  /** Removes the record of a row. */
+  async removeRow(row: Row): Promise<void> {
+    this.#note(row.uid, row, undefined);
+    await this.#session.remove(vulnerabilityRecords, row.uid);
   }
 
   /** Removes the records of a source. Returns how many there were. */
   async remove(source: string): Promise<number> {
     const rows = await recordsOfSource(this.#session, source);
-    for (const row of rows) await this.#remove(row);
+    for (const row of rows) await this.removeRow(row);
     return rows.length;
   }
 
@@ -94,11 +92,6 @@ export class FactWriter {
       await this.#session.update(vulnerabilityRecords, { ...row, body, columns, updateTimeUs });
     }
     return true;
-  }
-
-  async #remove(row: Row): Promise<void> {
-    this.#note(row.uid, row, undefined);
-    await this.#session.remove(vulnerabilityRecords, row.uid);
   }
 
   #note(uid: string, row: Row | undefined, packages: readonly PackageFact[] | undefined): void {
