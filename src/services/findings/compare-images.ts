@@ -14,11 +14,11 @@ import { databaseOf } from "../../resource/index.ts";
 import type { Row } from "../../store/index.ts";
 import { comparePackageVersions } from "../../versions/index.ts";
 import type { StoredComponent } from "../matches/components.ts";
-import { countingOf } from "./found-findings.ts";
+import { imageComponents } from "../matches/tables.ts";
 import { type FoundImage, findImage } from "./image-names.ts";
-import { imageRowsOf, imageViews } from "./image-views.ts";
+import { imageViews } from "./image-views.ts";
 import { type Generation, sinceMsIn } from "./known-components.ts";
-import { componentMessage, findingMessage, statesOf } from "./messages.ts";
+import { componentMessage, findingMessage } from "./messages.ts";
 import type { Resolved } from "./resolved.ts";
 
 /** Errors: as the contract says. */
@@ -27,7 +27,7 @@ export async function compareImages(request: CompareImagesRequest, known: Genera
   const scopes = scopesOf(context);
   const base = await findImage(session, request.base, { field: "base", scopes });
   const target = await findImage(session, request.target, { field: "target", scopes, repo: base.repo });
-  const rows = await imageRowsOf(session, [base.uid, target.uid]);
+  const rows = await session.getMany(imageComponents, [base.uid, target.uid]);
   const without = [
     { image: base, field: "base" },
     { image: target, field: "target" },
@@ -64,10 +64,10 @@ interface Side {
 function sideOf(known: Generation, image: FoundImage, row: Row, tags: readonly string[]): Side {
   const decoded = known.decode(row);
   const components = [...decoded.numbers].map((number) => known.component(number));
-  const found = [...countingOf(known, decoded.numbers, { states: statesOf([]) })].flatMap(([number, findings]) => {
+  const found = [...decoded.numbers].flatMap((number) => {
     const component = known.component(number);
     const sinceMs = sinceMsIn(decoded, number)!;
-    return findings.map((finding) => ({ component, finding, sinceMs }));
+    return known.open(number).map((finding) => ({ component, finding, sinceMs }));
   });
   return { image, tags, components: new Map(components.map((component) => [component.id, component])), found };
 }
@@ -108,7 +108,7 @@ function byPurl(a: StoredComponent, b: StoredComponent): number {
   return a.purl < b.purl ? -1 : a.purl > b.purl ? 1 : 0;
 }
 
-/** One vulnerability of one package. */
+/** A vulnerability of a package that is open. */
 interface OfPackage {
   readonly component: StoredComponent;
   readonly finding: Resolved;
@@ -134,7 +134,7 @@ function findingChanges(before: Side, after: Side) {
   };
 }
 
-/** Those that are open, by vulnerability and package; of several versions of a package the first. */
+/** By vulnerability and package; of several versions of a package the first. */
 function findingsByPackage({ found }: Side): Map<string, OfPackage> {
   const byPackage = new Map<string, OfPackage>();
   for (const each of [...found].sort((a, b) => byPurl(a.component, b.component))) {

@@ -1,5 +1,5 @@
 /** The order of findings, and pages of it. */
-import type { OrderTerm, ReadSession, ScalarValue } from "../../store/index.ts";
+import { keyComparison, type OrderTerm, type ReadSession, type ScalarValue } from "../../store/index.ts";
 import type { StoredComponent } from "../matches/components.ts";
 import type { FoundFindings } from "./found-findings.ts";
 import { type DecodedImage, type Generation, sinceMsIn } from "./known-components.ts";
@@ -103,7 +103,9 @@ async function byPairs(
   const ofPair = order.slice(0, -2);
   // Each pair in an image is at least one finding, but that of the finding before the part may have none left.
   const atMost = skip + limit + (after === undefined ? 1 : 2);
-  const leading = new Leading<Pair>(atMost, (a, b) => compareKeys(a.key, b.key, ofPair));
+  const compare = keyComparison(ofPair);
+  const afterPair = after?.slice(0, ofPair.length);
+  const leading = new Leading<Pair>(atMost, (a, b) => compare(a.key, b.key));
   let total = 0;
   for (const [number, some] of findings) {
     if (held[number] === 0) continue; // it is in other images only
@@ -111,7 +113,7 @@ async function byPairs(
     total += held[number]! * some.length;
     for (const finding of some) {
       const key = ofPair.map(({ column }) => orderValue({ component, finding }, column));
-      if (after === undefined || compareKeys(key, after, ofPair) >= 0) leading.add({ number, component, finding, key });
+      if (afterPair === undefined || compare(key, afterPair) >= 0) leading.add({ number, component, finding, key });
     }
     await session.pause();
   }
@@ -119,14 +121,14 @@ async function byPairs(
   let left = skip;
   for (const { number, component, finding, key } of leading.items()) {
     if (page.length > limit) break;
-    const isOfLast = after !== undefined && compareKeys(key, after, ofPair) === 0;
+    const isOfLast = afterPair !== undefined && compare(key, afterPair) === 0;
     if (!isOfLast && left >= held[number]!) {
       left -= held[number]!;
       continue;
     }
     for (const image of images) {
       const sinceMs = sinceMsIn(image, number);
-      if (sinceMs === undefined || (isOfLast && compareImages(image, after) <= 0)) continue;
+      if (sinceMs === undefined || (isOfLast && compareImages(image, after!) <= 0)) continue;
       if (left > 0) left--;
       else if (page.push({ component, finding, image, sinceMs }) > limit) break;
     }
@@ -146,7 +148,8 @@ async function byFindings(
     readonly key: readonly ScalarValue[];
     readonly placed: PlacedFinding;
   }
-  const leading = new Leading<Keyed>(skip + limit + 1, (a, b) => compareKeys(a.key, b.key, order));
+  const compare = keyComparison(order);
+  const leading = new Leading<Keyed>(skip + limit + 1, (a, b) => compare(a.key, b.key));
   let total = 0;
   for (const image of images) {
     for (let i = 0; i < image.numbers.length; i++) {
@@ -156,7 +159,7 @@ async function byFindings(
         if (isIn !== undefined && !isIn(placed)) continue;
         total++;
         const key = order.map(({ column }) => orderValue(placed, column));
-        if (after === undefined || compareKeys(key, after, order) > 0) leading.add({ key, placed });
+        if (after === undefined || compare(key, after) > 0) leading.add({ key, placed });
       }
     }
     await session.pause();
@@ -222,13 +225,4 @@ function orderValue(
 function compareImages({ uid }: DecodedImage, key: readonly ScalarValue[]): number {
   const last = String(key.at(-1));
   return uid < last ? -1 : Number(uid > last);
-}
-
-/** Compares two keys by their first values. */
-export function compareKeys(a: readonly ScalarValue[], b: readonly ScalarValue[], order: readonly OrderTerm[]): number {
-  for (const [i, { descending }] of order.entries()) {
-    const [x, y] = [a[i]!, b[i]!];
-    if (x !== y) return x < y === descending ? 1 : -1;
-  }
-  return 0;
 }

@@ -27,6 +27,8 @@ import { wantedPackages } from "./package-filter.ts";
 import { queryPackages } from "./query-packages.ts";
 import { selectImages, tagsOf } from "./selected-images.ts";
 
+const sortable = { sortNames: findingSortNames, defaultOrder: findingDefaultOrder };
+
 /** @param memory what is known about components. */
 export function findingsService(
   memory: KnownComponents,
@@ -37,7 +39,6 @@ export function findingsService(
     summarizeFindings,
 
     async listFindings(request, context) {
-      const sortable = { sortNames: findingSortNames, defaultOrder: findingDefaultOrder };
       const { query, order, after, pageSize, tokenAfter } = openList(sortable, request, context);
       const session = databaseOf(context);
       const selection = await selectImages(session, await imageFilter(session, query, context), scopesOf(context));

@@ -9,7 +9,6 @@ import {
   LevelCountSchema,
 } from "../../../gen/platform/findings/v1/images_pb.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
-import { imageComponents } from "../matches/tables.ts";
 import { readImages } from "../registry/images.ts";
 import { repos } from "../registry/repos.ts";
 import { distinctNumbers } from "./found-findings.ts";
@@ -24,20 +23,16 @@ export async function imageViews(session: ReadSession, known: Generation, rows: 
   const tags = await tagsOf(session, images);
   const decoded = rows.map((row) => known.decode(row));
   await known.load(session, await distinctNumbers(session, known, decoded));
-  const platforms = new Map<string, readonly string[]>();
+  const platforms = new Map<string, string[]>();
   for (const [repo, ofRepo] of Map.groupBy(images, (image) => image.repo)) {
-    const known = await readImages(
-      session,
-      repo,
-      ofRepo.map(({ digest }) => digest),
-    );
-    for (const { uid, digest } of ofRepo)
-      platforms.set(
-        uid,
-        (known.get(digest)?.platforms ?? []).map(({ os, architecture, variant }) =>
-          [os, architecture, variant].filter(Boolean).join("/"),
-        ),
+    const digests = ofRepo.map(({ digest }) => digest);
+    const stored = await readImages(session, repo, digests);
+    for (const { uid, digest } of ofRepo) {
+      const texts = (stored.get(digest)?.platforms ?? []).map(({ os, architecture, variant }) =>
+        [os, architecture, variant].filter(Boolean).join("/"),
       );
+      platforms.set(uid, [...new Set(texts)].sort());
+    }
   }
   return images.map(({ uid, repo, digest, row }, i) => {
     const { levels, oldestMs } = countsOf(known, decoded[i]!);
@@ -46,7 +41,7 @@ export async function imageViews(session: ReadSession, known: Generation, rows: 
       repoName: String(names.get(repo)?.columns.name ?? ""),
       digest,
       tags: [...tags.get(uid)!],
-      platforms: [...new Set(platforms.get(uid))].sort(),
+      platforms: platforms.get(uid)!,
       componentCount: decoded[i]!.numbers.length,
       levelCounts: levels,
       ...(oldestMs !== undefined && { oldestFindingTime: timestampFromMs(oldestMs) }),
@@ -82,9 +77,4 @@ export function countLevels(findings: readonly Resolved[]): LevelCount[] {
   const counts = new Map<Finding_Level, number>();
   for (const { vulnerability } of findings) counts.set(vulnerability.level, (counts.get(vulnerability.level) ?? 0) + 1);
   return levelCounts(counts);
-}
-
-/** The rows of images by uid. */
-export function imageRowsOf(session: ReadSession, uids: readonly string[]): Promise<Map<string, Row>> {
-  return session.getMany(imageComponents, uids);
 }

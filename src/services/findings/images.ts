@@ -27,14 +27,14 @@ import { imageUid } from "../registry/images.ts";
 import { compareImages } from "./compare-images.ts";
 import { endedComponents, endedImages } from "./end-of-life.ts";
 import {
-  componentsAsked as componentsWithFindings,
+  componentsAsked,
   distinctNumbers,
   type FindingFilter,
   findFindings,
   readImagesOf,
   withComponents,
 } from "./found-findings.ts";
-import { imageRowsOf, imageViews } from "./image-views.ts";
+import { imageViews } from "./image-views.ts";
 import type { Generation, KnownComponents } from "./known-components.ts";
 import { listComponents } from "./list-components.ts";
 import { statesOf } from "./messages.ts";
@@ -58,7 +58,7 @@ export function findingImagesService(repos: Resource, memory: KnownComponents): 
     async getImage({ repo, digest }, context) {
       await requireResource(repos, repo, context);
       const session = databaseOf(context);
-      const row = (await imageRowsOf(session, [imageUid(repo, digest)])).values().next().value;
+      const row = await session.get(imageComponents, imageUid(repo, digest));
       if (row === undefined) throw notFound({ type: "registry.platform.internal/Image", uid: digest });
       return (await imageViews(session, await memory.open(session), [row]))[0]!;
     },
@@ -105,7 +105,7 @@ async function selectionFor(
   { scopes, nowMs }: { readonly scopes: readonly string[]; readonly nowMs: number },
 ): Promise<Selection> {
   const { uidp, repo, tags, onlyTagged, digests } = query;
-  const components = await componentsAsked(session, query);
+  const components = await componentsOfPackage(session, query);
   if (components?.length === 0) return { within: [] };
   const selection = await selectImages(session, { uidp, repo, tags, onlyTagged, digests, components }, scopes);
   const filter = findingFilter(query);
@@ -152,7 +152,7 @@ async function withFindings(
   selection: Selection,
   filter: FindingFilter,
 ): Promise<Selection> {
-  const asked = await componentsWithFindings(session, known, filter);
+  const asked = await componentsAsked(session, known, filter);
   if (asked !== undefined) return withComponents(selection, asked);
   const { images, findings } = await findFindings(session, known, selection, filter);
   const uids: string[] = [];
@@ -164,7 +164,7 @@ async function withFindings(
 }
 
 /** The ids of the components that `purl` and `version` ask for; undefined when they ask for none. */
-async function componentsAsked(
+async function componentsOfPackage(
   session: ReadSession,
   { purl, version }: ListImagesRequest,
 ): Promise<readonly string[] | undefined> {

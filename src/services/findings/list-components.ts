@@ -11,19 +11,18 @@ import {
 import { scopesOf } from "../../auth/index.ts";
 import { unmatchedReason } from "../../matching/index.ts";
 import { databaseOf, environmentOf, messagePageLength, openList } from "../../resource/index.ts";
-import type { ReadSession, ScalarValue } from "../../store/index.ts";
+import { keyComparison, type ReadSession, type ScalarValue } from "../../store/index.ts";
 import { componentId, type StoredComponent } from "../matches/components.ts";
 import { componentOfPackage } from "../registry/image-components.ts";
 import { readImages } from "../registry/images.ts";
 import { readImageLists } from "../registry/package-lists.ts";
 import { endedComponents } from "./end-of-life.ts";
-import { compareKeys } from "./finding-order.ts";
-import { countingOf, distinctNumbers, readImagesOf } from "./found-findings.ts";
+import { distinctNumbers, readImagesOf } from "./found-findings.ts";
 import { imageUids } from "./image-names.ts";
 import { countLevels } from "./image-views.ts";
 import type { DecodedImage, Generation } from "./known-components.ts";
 import { Leading } from "./leading.ts";
-import { componentMessage, statesOf } from "./messages.ts";
+import { componentMessage } from "./messages.ts";
 import { wantedPackages } from "./package-filter.ts";
 import { selectImages } from "./selected-images.ts";
 
@@ -70,7 +69,8 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
   const isWanted = wantedPackages(query);
   const licenses = new Set(query.licenses);
   const terms = [...order, { column: "purl", descending: false }];
-  const leading = new Leading<Listed>(request.skip + pageSize + 1, (a, b) => compareKeys(a.key, b.key, terms));
+  const compare = keyComparison(terms);
+  const leading = new Leading<Listed>(request.skip + pageSize + 1, (a, b) => compare(a.key, b.key));
   let total = 0;
   for (const number of numbers) {
     const component = known.component(number);
@@ -81,34 +81,20 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
     total++;
     const imageCount = counts[number]!;
     const key = terms.map(({ column }) => orderValue(component, imageCount, column));
-    if (after === undefined || compareKeys(key, after, terms) > 0) leading.add({ number, component, imageCount, key });
+    if (after === undefined || compare(key, after) > 0) leading.add({ number, component, imageCount, key });
     if (total % portion === 0) await session.pause();
   }
   const occurrences = images.length === 1 && uids !== undefined ? await occurrencesIn(session, images[0]!) : undefined;
   const rest = leading.items().slice(request.skip);
   const page = rest.slice(0, pageSize);
-  await known.load(
-    session,
-    page.map(({ number }) => number),
-  );
-  const ended =
-    endedOfAll ??
-    (await endedComponents(
-      session,
-      known,
-      page.map(({ number }) => number),
-      nowMs,
-    ));
-  const open = countingOf(
-    known,
-    page.map(({ number }) => number),
-    { states: statesOf([]) },
-  );
+  const shown = page.map(({ number }) => number);
+  await known.load(session, shown);
+  const ended = endedOfAll ?? (await endedComponents(session, known, shown, nowMs));
   const messages = page.map(({ number, component, imageCount }) =>
     create(ListedComponentSchema, {
       component: componentMessage(component),
       imageCount,
-      levelCounts: countLevels(open.get(number) ?? []),
+      levelCounts: countLevels(known.open(number)),
       unmatchedReason: unmatchedReason(component) ?? "",
       endOfLife: ended.has(number),
       occurrences: occurrences?.get(component.id) ?? [],

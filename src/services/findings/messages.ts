@@ -11,7 +11,7 @@ import {
   Finding_State,
   FindingSchema,
 } from "../../../gen/platform/findings/v1/findings_pb.ts";
-import type { Component, FindingState, FixState } from "../../matching/index.ts";
+import { type Component, type FindingState, type FixState, isOpen } from "../../matching/index.ts";
 import type { Match } from "../matches/component-matches.ts";
 import type { Resolved } from "./resolved.ts";
 
@@ -24,14 +24,14 @@ export interface FindingPlace {
   readonly sinceMs: number;
 }
 
-/** The states that count where a request names none. */
-const openStates: readonly FindingState[] = ["AFFECTED", "UNDER_INVESTIGATION"];
-const states: readonly FindingState[] = [...openStates, "FIXED", "NOT_AFFECTED"];
+const states: readonly FindingState[] = ["AFFECTED", "UNDER_INVESTIGATION", "FIXED", "NOT_AFFECTED"];
 
-/** The states that a request asks for. */
+/** The states that a request asks for; those that are open where it names none. */
 export function statesOf(given: readonly Finding_State[]): ReadonlySet<FindingState> {
   const named = given.filter((state) => state !== Finding_State.UNSPECIFIED);
-  return new Set(named.length === 0 ? openStates : states.filter((state) => named.includes(Finding_State[state])));
+  return new Set(
+    states.filter((state) => (named.length === 0 ? isOpen({ state }) : named.includes(Finding_State[state]))),
+  );
 }
 
 /** @param place absent for a package without an image. */

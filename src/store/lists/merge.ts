@@ -31,7 +31,7 @@ export async function pageOf<T>(
   return { items: found.slice(0, limit), last: found.length > limit ? found[limit - 1] : undefined };
 }
 
-/** Compares keys by the columns of an order, then by uid in the direction of the last column. */
+/** Compares keys by the columns of an order, then by uid, if they end with it, in the direction of the last column. */
 export function keyComparison(order: readonly Pick<OrderTerm, "descending">[]) {
   const signs = [...order, order.at(-1)!].map(({ descending }) => (descending ? -1 : 1));
   return (a: readonly ScalarValue[], b: readonly ScalarValue[]): number => {
