@@ -1,7 +1,5 @@
-/** Results as SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0), with what GitHub code scanning needs. */
-import { createHash } from "node:crypto";
-import { printableJson } from "../../log-text.ts";
-import { version } from "../../version.ts";
+/** Results as SARIF. */
+import { type SarifResult, type SarifRule, sarifLog } from "../print/sarif.ts";
 import { unaryMethods } from "./calls.ts";
 import { keyOf, type Result } from "./results.ts";
 import { type RuleId, rules } from "./rules.ts";
@@ -16,49 +14,31 @@ const otherRequests = "platform/registry/v2/repos.proto";
 export function sarif(results: readonly Result[], textOf: (result: Result) => string): string {
   const ids = [...new Set(results.filter(({ outcome }) => outcome !== "noted").map(({ rule }) => rule))];
   const differences = results.filter(({ outcome }) => outcome === "differs" || outcome === "known");
-  const log = {
-    $schema: "https://json.schemastore.org/sarif-2.1.0.json",
-    version: "2.1.0",
-    runs: [
-      {
-        tool: { driver: { name: "platform contract check", version: version(), rules: ids.map(ruleOf) } },
-        results: differences.map((result) => ({
-          ruleId: result.rule,
-          ruleIndex: ids.indexOf(result.rule),
-          level: "error",
-          message: { text: textOf(result) },
-          locations: [locationOf(result.operation)],
-          ...(result.outcome === "known" && { suppressions: [{ kind: "external", justification: "in the baseline" }] }),
-          partialFingerprints: { primaryLocationLineHash: fingerprint(result) },
-        })),
-      },
-    ],
-  };
-  return `${printableJson(log, 2)}\n`;
+  return sarifLog(
+    "platform contract check",
+    ids.map(ruleOf),
+    differences.map((result): SarifResult => {
+      const { rule, operation, outcome } = result;
+      return {
+        rule,
+        level: "error",
+        text: textOf(result),
+        ...placeOf(operation),
+        identity: keyOf(result),
+        ...(outcome === "known" && { suppression: "in the baseline" }),
+      };
+    }),
+  );
 }
 
-function ruleOf(id: RuleId): object {
-  return {
-    id,
-    shortDescription: { text: rules[id] },
-    fullDescription: { text: rules[id] },
-    help: { text: rules[id] },
-    defaultConfiguration: { level: "error" },
-  };
+function ruleOf(id: RuleId): SarifRule {
+  return { id, level: "error", text: rules[id] };
 }
 
-/** The operation, and the proto file that describes it: code scanning takes no result without a file and a line. */
-function locationOf(operation: string): object {
+/** The operation, and the proto file that describes it. */
+function placeOf(operation: string): Pick<SarifResult, "uri" | "place"> {
   const method = unaryMethods().find(({ name }) => name === operation);
   const file = method === undefined ? otherRequests : `${method.parent.file.name}.proto`;
   const name = method === undefined ? operation : `${method.parent.typeName}.${operation}`;
-  return {
-    physicalLocation: { artifactLocation: { uri: `proto/${file}` }, region: { startLine: 1 } },
-    logicalLocations: [{ name: operation, fullyQualifiedName: name, kind: "function" }],
-  };
-}
-
-/** The same for a difference in two runs. */
-function fingerprint(result: Result): string {
-  return createHash("sha256").update(keyOf(result)).digest("hex").slice(0, 16);
+  return { uri: `proto/${file}`, place: { name: operation, fullyQualifiedName: name, kind: "function" } };
 }

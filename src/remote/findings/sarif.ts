@@ -1,15 +1,13 @@
-/** Findings as SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0), with what GitHub code scanning needs. */
-import { createHash } from "node:crypto";
+/** Findings as SARIF. */
 import { isAbsolute, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Finding, Finding_Level } from "../../../gen/platform/findings/v1/findings_pb.ts";
-import { printableJson } from "../../log-text.ts";
-import { version } from "../../version.ts";
 import { levelWord } from "../print/levels.ts";
+import { type SarifLevel, type SarifResult, type SarifRule, sarifLog } from "../print/sarif.ts";
 import { packageText } from "../print/views.ts";
 
 /** By the number of the level. */
-const sarifLevels: Readonly<Record<Finding_Level, string>> = {
+const sarifLevels: Readonly<Record<Finding_Level, SarifLevel>> = {
   0: "note",
   1: "note",
   2: "note",
@@ -34,36 +32,32 @@ const scores: Readonly<Record<Finding_Level, string | undefined>> = {
  */
 export function sarif(findings: readonly Finding[], file: string | undefined): string {
   const byId = new Map(findings.toReversed().map((finding) => [finding.vulnerabilityId, finding]));
-  const ids = [...byId.keys()].sort();
-  const log = {
-    $schema: "https://json.schemastore.org/sarif-2.1.0.json",
-    version: "2.1.0",
-    runs: [
-      {
-        tool: { driver: { name: "platform check", version: version(), rules: ids.map((id) => ruleOf(byId.get(id)!)) } },
-        results: findings.map((finding) => resultOf(finding, ids.indexOf(finding.vulnerabilityId), file)),
-      },
-    ],
-  };
-  return `${printableJson(log, 2)}\n`;
+  const rules = [...byId.keys()].sort().map((id) => ruleOf(byId.get(id)!));
+  return sarifLog(
+    "platform check",
+    rules,
+    findings.map((finding) => resultOf(finding, file)),
+  );
 }
 
-function ruleOf({ vulnerabilityId: id, aliases, level, score }: Finding): object {
+function ruleOf({ vulnerabilityId: id, aliases, level, score }: Finding): SarifRule {
   const also = aliases.length === 0 ? "" : ` (${aliases.join(", ")})`;
-  const text = `${id}${also}, level ${levelWord(level)}`;
   const severity = score?.toFixed(1) ?? scores[level];
   return {
     id,
-    shortDescription: { text },
-    fullDescription: { text },
-    help: { text: `${text}. See ${pageOf(id)}` },
-    helpUri: pageOf(id),
-    defaultConfiguration: { level: sarifLevels[level] },
+    level: sarifLevel(level),
+    text: `${id}${also}, level ${levelWord(level)}`,
+    page: pageOf(id),
     properties: {
       tags: ["security", "vulnerability"],
       ...(severity !== undefined && { "security-severity": severity }),
     },
   };
+}
+
+/** For levels that are not known here, that which SARIF takes for none. */
+function sarifLevel(level: Finding_Level): SarifLevel {
+  return sarifLevels[level] ?? "warning";
 }
 
 /** Where people read about a vulnerability. */
@@ -73,33 +67,22 @@ function pageOf(id: string): string {
   return /^GHSA-/i.test(id) ? `https://github.com/advisories/${name}` : `https://osv.dev/vulnerability/${name}`;
 }
 
-/** Code scanning takes no result without a file and a line. */
-function resultOf(finding: Finding, ruleIndex: number, file: string | undefined): object {
+function resultOf(finding: Finding, file: string | undefined): SarifResult {
   const { vulnerabilityId, component, level, fixedVersion } = finding;
   const purl = component?.purl ?? "";
   const name = packageText(component, { isBrief: true });
   const fix = fixedVersion === "" ? "" : `; fixed in ${fixedVersion}`;
   return {
-    ruleId: vulnerabilityId,
-    ruleIndex,
-    level: sarifLevels[level],
-    message: { text: `${name}: ${vulnerabilityId} (${levelWord(level)})${fix}` },
-    locations: [
-      {
-        physicalLocation: { artifactLocation: { uri: uriOf(file ?? name) }, region: { startLine: 1 } },
-        logicalLocations: [{ name, fullyQualifiedName: purl, kind: "package" }],
-      },
-    ],
-    partialFingerprints: { primaryLocationLineHash: fingerprint(`${vulnerabilityId} ${purl}`) },
+    rule: vulnerabilityId,
+    level: sarifLevel(level),
+    text: `${name}: ${vulnerabilityId} (${levelWord(level)})${fix}`,
+    uri: uriOf(file ?? name),
+    place: { name, fullyQualifiedName: purl, kind: "package" },
+    identity: `${vulnerabilityId} ${purl}`,
   };
 }
 
 /** A path as a reference, relative to the root of the repository where it is relative. */
 function uriOf(file: string): string {
   return isAbsolute(file) ? pathToFileURL(file).href : file.split(sep).map(encodeURIComponent).join("/");
-}
-
-/** The same for a finding in two runs. */
-function fingerprint(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
