@@ -5,6 +5,7 @@ import { Command } from "commander";
 import type { Finding, PackageResult } from "../../../gen/platform/findings/v1/findings_pb.ts";
 import { CommandFailure, ProgressLine } from "../../command/index.ts";
 import { packageVersion, parsePackageUrl } from "../../package-url.ts";
+import { counted } from "../../violations.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
 import { levelCountsText } from "../print/levels.ts";
 import { printLines, printMessages, requireNames, terminalStyle, withOutput, write } from "../print/print.ts";
@@ -166,12 +167,12 @@ async function printTable(results: readonly PackageResult[], findings: readonly 
     level,
     count: length,
   }));
-  const packages = results.length === 1 ? "1 package" : `${results.length} packages`;
+  const packages = counted(results.length, "package");
   console.error(`${packages}: ${counts.length === 0 ? "no findings" : levelCountsText(counts)}`);
   const unmatched = Map.groupBy(
     results.filter(({ unmatchedReason }) => unmatchedReason !== ""),
     ({ unmatchedReason }) => unmatchedReason,
   );
   for (const [reason, { length }] of unmatched)
-    console.error(`note: ${length === 1 ? "1 package" : `${length} packages`} cannot be matched: ${reason}`);
+    console.error(`note: ${counted(length, "package")} cannot be matched: ${reason}`);
 }

@@ -16,6 +16,7 @@ import {
 import { createPlatformTransport } from "../../client/index.ts";
 import { CommandFailure, ProgressLine } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
+import { counted } from "../../violations.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { findImage } from "./image-name.ts";
@@ -49,7 +50,7 @@ export function makeCommand(): Command {
         upload(file, self, SbomDocumentSchema, async (client, session, { image }, pieces) => {
           const place = await findImage(session, image!);
           const answer = await client.uploadSbom(withPlace(place, pieces));
-          return { answer, text: `${answer.format}, ${count(answer.componentCount, "package")}` };
+          return { answer, text: `${answer.format}, ${counted(answer.componentCount, "package")}` };
         }),
       ),
     )
@@ -59,7 +60,7 @@ export function makeCommand(): Command {
           upload(file, self, UploadScanResponseSchema, async (client, session, { image }, pieces) => {
             const place = await findImage(session, image!);
             const answer = await client.uploadScan(withPlace(place, pieces));
-            return { answer, text: `${answer.scanner}, ${count(answer.findingCount, "finding")}` };
+            return { answer, text: `${answer.scanner}, ${counted(answer.findingCount, "finding")}` };
           }),
       ),
     )
@@ -69,7 +70,7 @@ export function makeCommand(): Command {
           upload(file, self, VexDocumentSchema, async (client, session, { group }, pieces) => {
             const place = { group: await uidOf(session, groupType, group!) };
             const answer = await client.uploadVex(withPlace(place, pieces));
-            return { answer, text: `${answer.format}, ${count(answer.packageCount, "package")}` };
+            return { answer, text: `${answer.format}, ${counted(answer.packageCount, "package")}` };
           }),
       ),
     );
@@ -166,10 +167,6 @@ async function* compressed(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<U
 
 async function* withPlace<P extends object>(place: P, pieces: AsyncIterable<Piece>): AsyncGenerator<P & Piece> {
   for await (const piece of pieces) yield { ...place, ...piece };
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
 function leftText(left: LeftOut | undefined): string {
