@@ -32,6 +32,9 @@ const joiners: Readonly<Record<string, string>> = { npm: "/", golang: "/", maven
 /** Types of packages of distributions. The namespace is the distribution; some tools leave it out. */
 const distributions = new Set(["apk", "deb", "rpm", "alpm"]);
 
+/** Types that name an image. */
+const images = new Set(["docker", "oci"]);
+
 /** Types whose versions have an epoch, which some tools write as a qualifier. */
 const withEpochs = new Set(["alpm", "deb", "rpm"]);
 
@@ -51,6 +54,16 @@ const lowerNames = new Set([
 const lowerVersions = new Set(["huggingface", "oci", "pypi", "vscode-extension"]);
 
 const qualifierKey = /^[a-z][a-z0-9._-]*$/i;
+
+/** Whether packages of a type belong to a distribution, are built from source packages, and have releases. */
+export function isDistributionType(type: string): boolean {
+  return distributions.has(type);
+}
+
+/** Whether what a type names is an image, and no package. */
+export function isImageType(type: string): boolean {
+  return images.has(type);
+}
 
 /** Parses a package URL; undefined for an invalid one. */
 export function parsePackageUrl(text: string): PackageUrl | undefined {

@@ -1,8 +1,8 @@
 /** Components: packages at one version, whoever holds them, and the keys by which facts find them. */
-import { packageUrlText, packageVersion, parsePackageUrl } from "../package-url.ts";
+import { isDistributionType, isImageType, packageUrlText, packageVersion, parsePackageUrl } from "../package-url.ts";
 import { type ParsedVersion, parsePackageVersion } from "../versions/index.ts";
 import { canonicalDistribution, canonicalRelease, distributionOf } from "./distributions.ts";
-import { isDistributionType, packageKey } from "./package-key.ts";
+import { packageKey } from "./package-key.ts";
 import type { UnmatchedReason } from "./reasons.ts";
 import { streamOf, type UpdateStream } from "./releases.ts";
 
@@ -76,15 +76,12 @@ export class ComponentKey {
   }
 }
 
-/** Types of package URLs that name an image. */
-const imageTypes = new Set(["docker", "oci"]);
-
 /** The component that a package URL names, or the reason why it names none. */
 export function componentOf(purl: string, details: ComponentDetails = {}): Component | UnmatchedReason {
   const url = parsePackageUrl(purl);
   if (url === undefined) return "is not a package URL";
   const { type, qualifiers } = url;
-  if (imageTypes.has(type)) return "is an image, not a package";
+  if (isImageType(type)) return "is an image, not a package";
   const version = packageVersion(url) || (details.version ?? "");
   if (version === "") return "has no version";
   const given = qualifiers.get("distro") || (details.distro ?? "");
@@ -106,7 +103,10 @@ export function componentOf(purl: string, details: ComponentDetails = {}): Compo
 }
 
 /** Why no fact can be about a component; undefined if one can. */
-export function unmatchedReason({ type, namespace }: Component): UnmatchedReason | undefined {
+export function unmatchedReason({
+  type,
+  namespace,
+}: Pick<Component, "type" | "namespace">): UnmatchedReason | undefined {
   return isDistributionType(type) && namespace === "" ? "names no distribution" : undefined;
 }
 

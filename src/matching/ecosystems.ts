@@ -2,8 +2,9 @@
  * Packages of OSV records (https://ossf.github.io/osv-schema/, `affected[].package`): an ecosystem, which may name a
  * release, and a name in it.
  */
+import { isDistributionType } from "../package-url.ts";
 import { canonicalRelease } from "./distributions.ts";
-import { isDistributionType, packageKey, packageKeyOfUrl, typeOfKey } from "./package-key.ts";
+import { packageKey, packageKeyOfUrl, typeOfKey } from "./package-key.ts";
 import type { UnmatchedReason } from "./reasons.ts";
 
 /** A package, as an OSV record names it. */

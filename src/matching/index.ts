@@ -29,7 +29,7 @@ export { type FactPackage, keyOfOsvPackage, type OsvPackage } from "./ecosystems
 export type { AffectedFact, AffectedRange, FindingState, FixState, RangeEvent, StatusEvent } from "./facts.ts";
 export { type Coverage, type FeedScope, FeedScopes } from "./feed-scopes.ts";
 export { type Level, levelOfScore, levelOfWord, levels } from "./levels.ts";
-export { isDistributionType, type PackageIdentity, packageKey, packageKeyOfUrl, typeOfKey } from "./package-key.ts";
+export { type PackageIdentity, packageKey, packageKeyOfUrl, typeOfKey } from "./package-key.ts";
 export { type Assertion, type Resolution, resolve, type Weighing } from "./precedence.ts";
 export {
   type CountingRating,

@@ -2,7 +2,7 @@
  * The keys of packages: what says that two names mean the same package. A key is the package URL without version,
  * qualifiers and subpath, in the letters that its ecosystem compares: `pkg:apk/wolfi/openssl`, `pkg:npm/%40scope/name`.
  */
-import { normalName, normalNamespace, packageUrlText, parsePackageUrl } from "../package-url.ts";
+import { isDistributionType, normalName, normalNamespace, packageUrlText, parsePackageUrl } from "../package-url.ts";
 import { canonicalDistribution } from "./distributions.ts";
 
 /** The parts of a package URL that name a package. */
@@ -14,18 +14,10 @@ export interface PackageIdentity {
   readonly name: string;
 }
 
-/** Types of packages of distributions. Their namespace is the distribution. */
-const distributionTypes = new Set(["alpm", "apk", "deb", "rpm"]);
-
 /** Types whose registries or hosts of code ignore case, which their package URLs keep. */
 const caselessTypes = new Set(["golang", "nuget", "swift"]);
 
 const noQualifiers: ReadonlyMap<string, string> = new Map();
-
-/** Whether packages of a type belong to a distribution, are built from source packages, and have releases. */
-export function isDistributionType(type: string): boolean {
-  return distributionTypes.has(type);
-}
 
 /** The key of a package. Names that an ecosystem regards as equal have the same. */
 export function packageKey({ type, namespace, name }: PackageIdentity): string {

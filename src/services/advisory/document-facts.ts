@@ -13,17 +13,20 @@ import {
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import {
   canonicalRelease,
-  isDistributionType,
   type PackageFact,
   packageKey,
   type StatusEvent,
   type UnmatchedReason,
+  unmatchedReason,
 } from "../../matching/index.ts";
-import { type PackageUrl, packageVersion, parsePackageUrl } from "../../package-url.ts";
+import {
+  isDistributionType,
+  isImageType,
+  type PackageUrl,
+  packageVersion,
+  parsePackageUrl,
+} from "../../package-url.ts";
 import type { RecordToSave } from "../matches/fact-writer.ts";
-
-/** Types of package URLs that name an image. */
-const imageTypes: ReadonlySet<string> = new Set(["docker", "oci"]);
 
 /** The kinds of events that only have a note. */
 const kinds = {
@@ -87,9 +90,8 @@ function factOf(
   };
 }
 
-function reasonOf({ type, namespace }: PackageUrl): UnmatchedReason | undefined {
-  if (imageTypes.has(type)) return "is an image, not a package";
-  return isDistributionType(type) && namespace === "" ? "names no distribution" : undefined;
+function reasonOf(url: PackageUrl): UnmatchedReason | undefined {
+  return isImageType(url.type) ? "is an image, not a package" : unmatchedReason(url);
 }
 
 function eventOf({ timestamp, data }: DocumentEvent): StatusEvent[] {

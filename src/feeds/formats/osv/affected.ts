@@ -5,12 +5,12 @@
 import {
   type AffectedFact,
   type AffectedRange,
-  isDistributionType,
   keyOfOsvPackage,
   type PackageFact,
   type RangeEvent,
   typeOfKey,
 } from "../../../matching/index.ts";
+import { isDistributionType } from "../../../package-url.ts";
 import type { Fields, Unread } from "../../records/fields.ts";
 import { readRatings } from "./ratings.ts";
 

@@ -1,6 +1,7 @@
 /** The packages of a bill of materials of any format. */
 import { sourceOf } from "../../../matching/index.ts";
 import {
+  isImageType,
   normalName,
   type PackageKind,
   type PackageUrl,
@@ -69,9 +70,6 @@ const maxOwnerLength = 16 * 1024 * 1024;
 
 /** Limit of dependencies in a list. */
 const maxDependencies = 1_000_000;
-
-/** Types of package URLs that name the image itself. */
-const imageTypes = new Set(["oci", "docker"]);
 
 /** What a bill of materials says. */
 export interface Sbom {
@@ -144,7 +142,7 @@ export class PackageList {
   add(purl: string | undefined, fields: ListedFields, id?: string): void {
     const url = purl === undefined ? undefined : parsePackageUrl(purl);
     const name = url === undefined ? fields.name : nameOf(url, fields.name);
-    if (!name || (url !== undefined && imageTypes.has(url.type))) return;
+    if (!name || (url !== undefined && isImageType(url.type))) return;
     const version = url === undefined ? fields.version : versionOf(url, fields.version);
     if (!version) {
       this.#unversioned += 1;
