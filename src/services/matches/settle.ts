@@ -31,8 +31,12 @@ interface ChangedRecords {
   readonly ids: ReadonlySet<string>;
 }
 
-/** The rows and ids that are read at once. */
-const portion = 500;
+/**
+ * The ids whose records are read at once, and the records. Hundreds of records may name one id, and each further page
+ * finds them all again: few ids whose records fit into a page cost least.
+ */
+const idPortion = 50;
+const recordPortion = 5000;
 
 /** The uid of the vulnerability that is known by an id. */
 export function vulnerabilityUid(id: string): string {
@@ -77,9 +81,9 @@ async function linkedRecords(session: ReadSession, ids: ReadonlySet<string>) {
   const seen = new Set(ids);
   for (let open = [...seen]; open.length > 0; ) {
     const next: string[] = [];
-    for (let start = 0; start < open.length; start += portion) {
-      const where = [{ column: "identifiers", hasAny: open.slice(start, start + portion) }];
-      for await (const rows of session.pages(vulnerabilityRecords, { where, limit: portion })) {
+    for (let start = 0; start < open.length; start += idPortion) {
+      const where = [{ column: "identifiers", hasAny: open.slice(start, start + idPortion) }];
+      for await (const rows of session.pages(vulnerabilityRecords, { where, limit: recordPortion })) {
         for (const row of rows) {
           if (found.has(row.uid)) continue;
           const record = recordOf(row);
