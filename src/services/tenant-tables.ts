@@ -5,7 +5,7 @@ import { findingDays, findingStates } from "./findings/summary/stored-counts.ts"
 import { groupsTable, membersTable, usersTable } from "./iam/provisioning/directory.ts";
 import { provisioningTable } from "./iam/provisioning/settings.ts";
 import { signIns } from "./iam/provisioning/sign-ins.ts";
-import { imageComponents } from "./matches/tables.ts";
+import { imageContents, imageMembers } from "./matches/tables.ts";
 import { images } from "./registry/images.ts";
 import { imagePackages } from "./registry/package-lists.ts";
 import { sbomFiles } from "./registry/sbom-documents.ts";
@@ -23,7 +23,8 @@ export function tenantTablesOf(resources: Iterable<Resource>): readonly string[]
     provisioningTable,
     images,
     imagePackages,
-    imageComponents,
+    imageContents,
+    imageMembers,
     findingStates,
     findingDays,
     tagMoves,

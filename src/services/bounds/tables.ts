@@ -12,7 +12,7 @@ import { provisioningTable } from "../iam/provisioning/settings.ts";
 import { signIns } from "../iam/provisioning/sign-ins.ts";
 import { roleBindings } from "../iam/role-bindings.ts";
 import { sessions } from "../iam/tokens/sessions.ts";
-import { imageComponents } from "../matches/tables.ts";
+import { imageContents, imageMembers } from "../matches/tables.ts";
 import { repos } from "../registry/repos.ts";
 import { sbomDocuments, sbomFiles } from "../registry/sbom-documents.ts";
 import { tagMoves } from "../registry/tag-moves.ts";
@@ -111,7 +111,8 @@ export function boundsOfTables({ database, resources, now, record }: BoundOption
       table,
       because: "each distinct package of all images has one row, whatever number of images contains it",
     })),
-    orphans(imageComponents, repos.table),
+    orphans(imageContents, repos.table),
+    orphans(imageMembers, repos.table),
     orphans(tagMoves, repos.table),
     orphans(findingStates, repos.table),
     orphans(findingDays, repos.table),

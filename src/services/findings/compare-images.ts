@@ -11,13 +11,13 @@ import { scopesOf } from "../../auth/index.ts";
 import { failedPrecondition } from "../../errors.ts";
 import { packageKey } from "../../matching/index.ts";
 import { databaseOf } from "../../resource/index.ts";
-import type { Row } from "../../store/index.ts";
 import { comparePackageVersions } from "../../versions/index.ts";
 import type { StoredComponent } from "../matches/components.ts";
-import { imageComponents } from "../matches/tables.ts";
+import { imageContents } from "../matches/tables.ts";
+import { sinceMsIn } from "./image-members.ts";
 import { type FoundImage, findImage } from "./image-names.ts";
 import { imageViews } from "./image-views.ts";
-import { type Generation, sinceMsIn } from "./known-components.ts";
+import type { DecodedImage, Generation } from "./known-components.ts";
 import { componentMessage, findingMessage } from "./messages.ts";
 import type { Resolved } from "./resolved.ts";
 
@@ -27,7 +27,7 @@ export async function compareImages(request: CompareImagesRequest, known: Genera
   const scopes = scopesOf(context);
   const base = await findImage(session, request.base, { field: "base", scopes });
   const target = await findImage(session, request.target, { field: "target", scopes, repo: base.repo });
-  const rows = await session.getMany(imageComponents, [base.uid, target.uid]);
+  const rows = await session.getMany(imageContents, [base.uid, target.uid]);
   const without = [
     { image: base, field: "base" },
     { image: target, field: "target" },
@@ -41,9 +41,11 @@ export async function compareImages(request: CompareImagesRequest, known: Genera
       })),
     );
   const views = await imageViews(session, known, [rows.get(base.uid)!, rows.get(target.uid)!]);
-  const [before, after] = [base, target].map((image, i) =>
-    sideOf(known, image, rows.get(image.uid)!, views[i]!.tags),
-  ) as [Side, Side];
+  const decoded = await known.decode(session, [rows.get(base.uid)!, rows.get(target.uid)!]);
+  const [before, after] = [base, target].map((image, i) => sideOf(known, image, decoded[i]!, views[i]!.tags)) as [
+    Side,
+    Side,
+  ];
   return create(CompareImagesResponseSchema, {
     base: views[0]!,
     target: views[1]!,
@@ -61,8 +63,7 @@ interface Side {
   readonly found: readonly OfPackage[];
 }
 
-function sideOf(known: Generation, image: FoundImage, row: Row, tags: readonly string[]): Side {
-  const decoded = known.decode(row);
+function sideOf(known: Generation, image: FoundImage, decoded: DecodedImage, tags: readonly string[]): Side {
   const components = [...decoded.numbers].map((number) => known.component(number));
   const found = [...decoded.numbers].flatMap((number) => {
     const component = known.component(number);
@@ -153,6 +154,6 @@ function sorted(some: readonly OfPackage[]): OfPackage[] {
 }
 
 function differ(a: Resolved, b: Resolved): boolean {
-  const [x, y] = [a.statements[0]!, b.statements[0]!];
+  const [x, y] = [a.statements[0]!.match, b.statements[0]!.match];
   return a.state !== b.state || x.fixState !== y.fixState || a.fixedVersion !== b.fixedVersion;
 }

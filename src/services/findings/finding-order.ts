@@ -2,7 +2,8 @@
 import { keyComparison, type OrderTerm, type ReadSession, type ScalarValue } from "../../store/index.ts";
 import type { StoredComponent } from "../matches/components.ts";
 import type { FoundFindings } from "./found-findings.ts";
-import { type DecodedImage, type Generation, sinceMsIn } from "./known-components.ts";
+import { sinceMsIn } from "./image-members.ts";
+import type { DecodedImage, Generation } from "./known-components.ts";
 import { Leading } from "./leading.ts";
 import type { Resolved } from "./resolved.ts";
 
@@ -52,8 +53,8 @@ interface FindingPart {
   readonly after: readonly ScalarValue[] | undefined;
   readonly skip: number;
   readonly limit: number;
-  /** Which findings count, by what depends on the image. */
-  readonly isIn: ((finding: PlacedFinding) => boolean) | undefined;
+  /** Which findings count, by when they were first seen, in milliseconds since 1970. */
+  readonly isIn: ((firstSeenMs: number) => boolean) | undefined;
 }
 
 /** A part of all findings in an order. */
@@ -150,14 +151,23 @@ async function byFindings(
   }
   const compare = keyComparison(order);
   const leading = new Leading<Keyed>(skip + limit + 1, (a, b) => compare(a.key, b.key));
+  const [{ column: first, descending }] = order as [OrderTerm];
+  const isAfter = (timeMs: number, key: readonly ScalarValue[]) =>
+    descending ? timeMs < Number(key[0]) : timeMs > Number(key[0]);
   let total = 0;
   for (const image of images) {
     for (let i = 0; i < image.numbers.length; i++) {
       const number = image.numbers[i]!;
-      for (const finding of findings.get(number) ?? []) {
-        const placed = { component: known.component(number), finding, image, sinceMs: image.since[i]! * 1000 };
-        if (isIn !== undefined && !isIn(placed)) continue;
+      const some = findings.get(number);
+      if (some === undefined) continue;
+      const sinceMs = image.since[i]! * 1000;
+      for (const finding of some) {
+        const timeMs = firstSeenMs({ finding, sinceMs });
+        if (isIn !== undefined && !isIn(timeMs)) continue;
         total++;
+        // There may be millions: the time alone tells of most that they are not on the page.
+        if (first === "first_seen" && leading.last !== undefined && isAfter(timeMs, leading.last.key)) continue;
+        const placed = { component: known.component(number), finding, image, sinceMs };
         const key = order.map(({ column }) => orderValue(placed, column));
         if (after === undefined || compare(key, after) > 0) leading.add({ key, placed });
       }

@@ -11,14 +11,7 @@ import {
 import { scopesOf } from "../../auth/index.ts";
 import { databaseOf, implement, type MountedService, messagePageLength, openList } from "../../resource/index.ts";
 import type { ReadSession } from "../../store/index.ts";
-import {
-  findingDefaultOrder,
-  findingSortNames,
-  firstSeenMs,
-  keyOf,
-  type PlacedFinding,
-  pageOfFindings,
-} from "./finding-order.ts";
+import { findingDefaultOrder, findingSortNames, keyOf, pageOfFindings } from "./finding-order.ts";
 import { type FindingFilter, findFindings } from "./found-findings.ts";
 import { imageUids } from "./image-names.ts";
 import type { KnownComponents } from "./known-components.ts";
@@ -94,5 +87,5 @@ function timeFilter({ firstSeenAfter, firstSeenBefore }: ListFindingsRequest) {
   if (firstSeenAfter === undefined && firstSeenBefore === undefined) return undefined;
   const from = firstSeenAfter === undefined ? Number.NEGATIVE_INFINITY : timestampMs(firstSeenAfter);
   const to = firstSeenBefore === undefined ? Number.POSITIVE_INFINITY : timestampMs(firstSeenBefore);
-  return (placed: PlacedFinding) => firstSeenMs(placed) >= from && firstSeenMs(placed) < to;
+  return (firstSeenMs: number) => firstSeenMs >= from && firstSeenMs < to;
 }

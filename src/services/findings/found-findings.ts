@@ -12,7 +12,7 @@ import type { DecodedImage, Generation } from "./known-components.ts";
 import { vulnerabilitiesNamed } from "./known-vulnerabilities.ts";
 import { fixStates as fixStatesOf } from "./messages.ts";
 import type { Resolved } from "./resolved.ts";
-import { imageRows } from "./selected-images.ts";
+import { containing, imageRows } from "./selected-images.ts";
 
 /** Which findings count. Absent members and empty sets do not restrict. */
 export interface FindingFilter {
@@ -45,7 +45,7 @@ export async function findFindings(
   filter: FindingFilter,
 ): Promise<FoundFindings> {
   const asked = await componentsAsked(session, known, filter);
-  const images = await readImagesOf(session, known, withComponents(selection, asked));
+  const images = await readImagesOf(session, known, containing(selection, asked));
   const numbers = asked?.map((id) => known.numberOf(id)) ?? (await distinctNumbers(session, known, images));
   await known.load(session, numbers);
   const findings = new Map<number, readonly Resolved[]>();
@@ -76,13 +76,6 @@ export async function componentsAsked(
   return ids.filter((id) => countingOf(known, [known.numberOf(id)], filter).size > 0);
 }
 
-/** The part of a selection of images that contains one of these components. */
-export function withComponents(selection: Selection, ids: readonly string[] | undefined): Selection {
-  if (ids === undefined) return selection;
-  if (ids.length === 0) return { within: [] };
-  return { ...selection, where: [...(selection.where ?? []), { column: "components", hasAny: ids }] };
-}
-
 /** The findings of these components that count, by number. */
 export function countingOf(
   known: Generation,
@@ -108,10 +101,8 @@ export async function readImagesOf(
 ): Promise<DecodedImage[]> {
   const images: DecodedImage[] = [];
   for await (const rows of imageRows(session, selection)) {
-    for (const row of rows) {
-      images.push(known.decode(row));
-      await session.pause();
-    }
+    images.push(...(await known.decode(session, rows)));
+    await session.pause();
   }
   return images;
 }
@@ -144,6 +135,6 @@ function counts({ vulnerability, state, statements }: Resolved, filter: FindingF
     (levels === undefined || levels.size === 0 || levels.has(level)) &&
     (minEpss === undefined || (epss ?? -1) >= minEpss) &&
     (knownExploited === undefined || vulnerability.knownExploited === knownExploited) &&
-    (fixStates === undefined || fixStates.size === 0 || fixStates.has(fixStatesOf[statements[0]!.fixState]))
+    (fixStates === undefined || fixStates.size === 0 || fixStates.has(fixStatesOf[statements[0]!.match.fixState]))
   );
 }

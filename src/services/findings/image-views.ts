@@ -21,7 +21,7 @@ export async function imageViews(session: ReadSession, known: Generation, rows: 
   const images = rows.map((row) => ({ uid: row.uid, repo: row.parent, digest: row.columns.digest as string, row }));
   const names = await session.getMany(repos.table, [...new Set(images.map(({ repo }) => repo))]);
   const tags = await tagsOf(session, images);
-  const decoded = rows.map((row) => known.decode(row));
+  const decoded = await known.decode(session, rows);
   await known.load(session, await distinctNumbers(session, known, decoded));
   const platforms = new Map<string, string[]>();
   for (const [repo, ofRepo] of Map.groupBy(images, (image) => image.repo)) {
@@ -52,29 +52,29 @@ export async function imageViews(session: ReadSession, known: Generation, rows: 
 
 /** The findings of an image that are affected or under investigation, and when the oldest was first seen. */
 function countsOf(known: Generation, { numbers, since }: DecodedImage) {
-  const levels = new Map<Finding_Level, number>();
+  const counts: number[] = [];
   let oldestMs: number | undefined;
-  // Without iterators: there are hundreds of components for each image of a page.
+  // Without iterators and maps: there are hundreds of components for each image of a page.
   for (let i = 0; i < numbers.length; i++) {
     const open = known.open(numbers[i]!);
     for (let k = 0; k < open.length; k++) {
       const { vulnerability, sinceMs } = open[k]!;
-      levels.set(vulnerability.level, (levels.get(vulnerability.level) ?? 0) + 1);
+      counts[vulnerability.level] = (counts[vulnerability.level] ?? 0) + 1;
       const firstMs = Math.max(sinceMs, since[i]! * 1000);
       if (oldestMs === undefined || firstMs < oldestMs) oldestMs = firstMs;
     }
   }
-  return { levels: levelCounts(levels), oldestMs };
+  return { levels: levelCounts(counts), oldestMs };
 }
 
-/** The most severe first. */
-export function levelCounts(counts: ReadonlyMap<Finding_Level, number>): LevelCount[] {
-  return [...counts].sort(([a], [b]) => b - a).map(([level, count]) => create(LevelCountSchema, { level, count }));
+/** The most severe first. @param counts by level. */
+function levelCounts(counts: readonly number[]): LevelCount[] {
+  return counts.flatMap((count, level) => create(LevelCountSchema, { level: level as Finding_Level, count })).reverse();
 }
 
 /** How many findings there are by level. */
 export function countLevels(findings: readonly Resolved[]): LevelCount[] {
-  const counts = new Map<Finding_Level, number>();
-  for (const { vulnerability } of findings) counts.set(vulnerability.level, (counts.get(vulnerability.level) ?? 0) + 1);
+  const counts: number[] = [];
+  for (const { vulnerability } of findings) counts[vulnerability.level] = (counts[vulnerability.level] ?? 0) + 1;
   return levelCounts(counts);
 }

@@ -22,23 +22,16 @@ import {
 import { columnValue, type ReadSession, type Row, type Selection } from "../../store/index.ts";
 import { comparePackageVersions } from "../../versions/index.ts";
 import { componentsOf } from "../matches/components.ts";
-import { imageComponents } from "../matches/tables.ts";
+import { imageContents } from "../matches/tables.ts";
 import { imageUid } from "../registry/images.ts";
 import { compareImages } from "./compare-images.ts";
 import { endedComponents, endedImages } from "./end-of-life.ts";
-import {
-  componentsAsked,
-  distinctNumbers,
-  type FindingFilter,
-  findFindings,
-  readImagesOf,
-  withComponents,
-} from "./found-findings.ts";
+import { componentsAsked, distinctNumbers, type FindingFilter, findFindings, readImagesOf } from "./found-findings.ts";
 import { imageViews } from "./image-views.ts";
 import type { Generation, KnownComponents } from "./known-components.ts";
 import { listComponents } from "./list-components.ts";
 import { statesOf } from "./messages.ts";
-import { selectImages } from "./selected-images.ts";
+import { containing, selectImages } from "./selected-images.ts";
 import { listTagHistory } from "./tag-history.ts";
 
 const sortable = {
@@ -58,7 +51,7 @@ export function findingImagesService(repos: Resource, memory: KnownComponents): 
     async getImage({ repo, digest }, context) {
       await requireResource(repos, repo, context);
       const session = databaseOf(context);
-      const row = await session.get(imageComponents, imageUid(repo, digest));
+      const row = await session.get(imageContents, imageUid(repo, digest));
       if (row === undefined) throw notFound({ type: "registry.platform.internal/Image", uid: digest });
       return (await imageViews(session, await memory.open(session), [row]))[0]!;
     },
@@ -72,8 +65,8 @@ export function findingImagesService(repos: Resource, memory: KnownComponents): 
       const page = { orderBy: order, ...(after && { after }), skip: request.skip, limit: pageSize + 1 };
       const found = { ...selection, ...page, columns: shownColumns };
       const [rows, totalCount] = await Promise.all([
-        session.list(imageComponents, found),
-        session.count(imageComponents, selection),
+        session.list(imageContents, found),
+        session.count(imageContents, selection),
       ]);
       const views = await imageViews(session, known, rows.slice(0, pageSize));
       const length = messagePageLength(ImageSchema, views);
@@ -153,7 +146,7 @@ async function withFindings(
   filter: FindingFilter,
 ): Promise<Selection> {
   const asked = await componentsAsked(session, known, filter);
-  if (asked !== undefined) return withComponents(selection, asked);
+  if (asked !== undefined) return containing(selection, asked);
   const { images, findings } = await findFindings(session, known, selection, filter);
   const uids: string[] = [];
   for (const { uid, numbers } of images) {

@@ -1,25 +1,22 @@
 /**
- * What is known about components, kept in memory until anything about packages changes. A component has a number in
- * each generation of the memory, by which images name it. A generation ends when it has grown too large; calls that use
- * it go on with it.
+ * What is known about components, kept in memory until it changes. A component has a number in each generation of the
+ * memory, by which images name it. A generation ends when it has grown too large; calls that use it go on with it.
  */
 import { isOpen } from "../../matching/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
-import { readMatches } from "../matches/component-matches.ts";
+import { componentsMatching, readMatches, SharedMatches } from "../matches/component-matches.ts";
 import { readComponents, type StoredComponent } from "../matches/components.ts";
-import { eachComponent } from "../matches/image-body.ts";
-import { readRevision } from "../matches/revision.ts";
-import { type Resolved, resolveAll } from "./resolved.ts";
+import { changesAfter, type FindingChanges, type Revision, readRevision } from "../matches/revision.ts";
+import { imageMembers } from "../matches/tables.ts";
+import { ComponentNumbers } from "./component-numbers.ts";
+import { ImageMembers, type Members } from "./image-members.ts";
+import { type Resolved, resolveAll, SharedFindings } from "./resolved.ts";
 
-/** An image, with the numbers of its components. */
-export interface DecodedImage {
+/** An image, with its components. */
+export interface DecodedImage extends Members {
   readonly uid: string;
   readonly repo: string;
   readonly digest: string;
-  /** Sorted. */
-  readonly numbers: Uint32Array;
-  /** Since when the image is known to have each of them, in seconds since 1970. */
-  readonly since: Uint32Array;
 }
 
 /** The components that are remembered at most, and the memberships of images. */
@@ -30,87 +27,112 @@ const portion = 1000;
 
 /** The memory of one server. */
 export class KnownComponents {
-  #generation = new Generation("");
+  #generation = new Generation({ changes: "", feedOrder: "" });
 
   /** The generation that a call uses. What it knows is that of now. */
   async open(session: ReadSession): Promise<Generation> {
     const revision = await readRevision(session);
-    const { isFull } = this.#generation;
-    if (isFull || this.#generation.revision !== revision)
-      this.#generation = isFull ? new Generation(revision) : this.#generation.at(revision);
-    return this.#generation;
+    const known = this.#generation;
+    if (known.isFull) return this.#use(new Generation(revision));
+    if (isSame(known.revision, revision)) return known;
+    const changes =
+      known.revision.feedOrder === revision.feedOrder ? await changesAfter(session, known.revision.changes) : undefined;
+    const stale = changes && (await known.staleNumbers(session, changes));
+    // Another call may have come to the same in the meantime.
+    if (isSame(this.#generation.revision, revision)) return this.#generation;
+    return this.#use(new Generation(revision, known, stale));
+  }
+
+  #use(generation: Generation): Generation {
+    this.#generation = generation;
+    return generation;
   }
 }
 
-/** Numbers of components, and what is known about them at one revision. The numbers are those of all revisions. */
+function isSame(a: Revision, b: Revision): boolean {
+  return a.changes === b.changes && a.feedOrder === b.feedOrder;
+}
+
+/** What is known about components at one revision. The numbers are those of all revisions. */
 export class Generation {
-  readonly revision: string;
-  readonly #numbers: Map<string, number>;
-  readonly #ids: string[];
-  /** At this revision only, as what is known about them. */
-  readonly #components: (StoredComponent | undefined)[] = [];
-  readonly #findings: (readonly Resolved[] | undefined)[] = [];
-  readonly #open: (readonly Resolved[])[] = [];
+  readonly revision: Revision;
+  readonly #numbers: ComponentNumbers;
+  readonly #members: ImageMembers;
+  /** By number, as what is known about them. */
+  readonly #components: (StoredComponent | undefined)[];
+  readonly #findings: (readonly Resolved[] | undefined)[];
+  readonly #open: (readonly Resolved[])[];
+  readonly #sharedMatches = new SharedMatches();
+  readonly #sharedFindings = new SharedFindings();
   /** By uid. The row of an image that was removed and pushed again has the versions of before, and another time. */
   readonly #images: Map<string, Pick<Row, "version" | "createTimeUs"> & { readonly image: DecodedImage }>;
-  readonly #size: { memberships: number };
 
-  constructor(revision: string, from?: Generation) {
+  /**
+   * @param from the generation whose numbers and images it has.
+   * @param stale the numbers of the components about which something else may be known than `from` has; undefined for
+   * all.
+   */
+  constructor(revision: Revision, from?: Generation, stale?: readonly number[]) {
     this.revision = revision;
-    this.#numbers = from === undefined ? new Map() : from.#numbers;
-    this.#ids = from === undefined ? [] : from.#ids;
+    this.#numbers = from === undefined ? new ComponentNumbers() : from.#numbers;
+    this.#members = from === undefined ? new ImageMembers(this.#numbers) : from.#members;
     this.#images = from === undefined ? new Map() : from.#images;
-    this.#size = from === undefined ? { memberships: 0 } : from.#size;
+    const isKept = from !== undefined && stale !== undefined;
+    this.#components = isKept ? [...from.#components] : [];
+    this.#findings = isKept ? [...from.#findings] : [];
+    this.#open = isKept ? [...from.#open] : [];
+    for (const number of stale ?? []) {
+      this.#components[number] = undefined;
+      this.#findings[number] = undefined;
+    }
   }
 
-  /** The same numbers at another revision. */
-  at(revision: string): Generation {
-    return new Generation(revision, this);
+  /** The numbers of the components that changes are about. */
+  async staleNumbers(session: ReadSession, { components, vulnerabilities }: FindingChanges): Promise<number[]> {
+    const matched = await componentsMatching(session, vulnerabilities);
+    return [...new Set([...components, ...matched])].flatMap((id) => this.#numbers.known(id) ?? []);
   }
 
   get isFull(): boolean {
-    return this.#ids.length > maxComponents || this.#size.memberships > maxMemberships;
+    return this.#numbers.size > maxComponents || this.#members.count > maxMemberships;
   }
 
   /** How many numbers there are: each is less. */
   get size(): number {
-    return this.#ids.length;
+    return this.#numbers.size;
   }
 
-  /** The image of a row. */
-  decode({ uid, parent, version, createTimeUs, columns, body }: Row): DecodedImage {
+  /** The images of rows of image contents, in their order. What is in those that are not known yet is read. */
+  async decode(session: ReadSession, rows: readonly Row[]): Promise<DecodedImage[]> {
+    const missing = rows.filter((row) => this.#imageOf(row) === undefined);
+    const members = await session.getMany(
+      imageMembers,
+      missing.map(({ uid }) => uid),
+    );
+    for (const { uid, parent, version, createTimeUs, columns } of missing) {
+      const { body } = members.get(uid) ?? { body: new Uint8Array() };
+      const image = { uid, repo: parent, digest: columns.digest as string, ...this.#members.read(body) };
+      this.#images.set(uid, { version, createTimeUs, image });
+      await session.pause();
+    }
+    return rows.map((row) => this.#images.get(row.uid)!.image);
+  }
+
+  #imageOf({ uid, version, createTimeUs }: Row): DecodedImage | undefined {
     const known = this.#images.get(uid);
-    if (known?.version === version && known.createTimeUs === createTimeUs) return known.image;
-    const members: [number: number, since: number][] = [];
-    eachComponent(body, (id, sinceMs) => members.push([this.numberOf(id), sinceMs / 1000]));
-    members.sort(([a], [b]) => a - b);
-    const image = {
-      uid,
-      repo: parent,
-      digest: columns.digest as string,
-      numbers: Uint32Array.from(members, ([number]) => number),
-      since: Uint32Array.from(members, ([, since]) => since),
-    };
-    this.#size.memberships += members.length - (known?.image.numbers.length ?? 0);
-    this.#images.set(uid, { version, createTimeUs, image });
-    return image;
+    return known?.version === version && known.createTimeUs === createTimeUs ? known.image : undefined;
   }
 
   /** The number of the component with an id. */
   numberOf(id: string): number {
-    const known = this.#numbers.get(id);
-    if (known !== undefined) return known;
-    const number = this.#ids.push(id) - 1;
-    this.#numbers.set(id, number);
-    return number;
+    return this.#numbers.numberOf(id);
   }
 
   /** Reads those of the components that are not known yet. */
   async loadComponents(session: ReadSession, numbers: Iterable<number>): Promise<void> {
     const missing = [...numbers].filter((number) => this.#components[number] === undefined);
-    const ids = missing.map((number) => this.#ids[number]!);
-    for (const [id, component] of await readComponents(session, ids))
-      this.#components[this.#numbers.get(id)!] = component;
+    const ids = missing.map((number) => this.#numbers.idOf(number));
+    for (const [id, component] of await readComponents(session, ids)) this.#components[this.numberOf(id)] = component;
   }
 
   /** Reads what is not known yet of these components and about them. */
@@ -118,12 +140,13 @@ export class Generation {
     const missing = [...numbers].filter((number) => this.#findings[number] === undefined);
     for (let start = 0; start < missing.length; start += portion) {
       const some = missing.slice(start, start + portion);
-      const ids = some.map((number) => this.#ids[number]!);
+      const ids = some.map((number) => this.#numbers.idOf(number));
       await this.loadComponents(session, some);
-      const matches = await readMatches(session, ids);
-      const findings = await resolveAll(session, matches, (id) => this.#components[this.#numbers.get(id)!]!);
+      const matches = await readMatches(session, ids, this.#sharedMatches);
+      const componentOf = (id: string) => this.component(this.numberOf(id));
+      const findings = await resolveAll(session, matches, componentOf, this.#sharedFindings);
       for (const [i, number] of some.entries()) {
-        const all = findings.get(ids[i]!) ?? none;
+        const all = findings.get(ids[i]!)?.slice() ?? none; // without the space that it grew by
         this.#findings[number] = all;
         this.#open[number] = all.every(isOpen) ? all : all.filter(isOpen);
       }
@@ -147,16 +170,3 @@ export class Generation {
 }
 
 const none: readonly Resolved[] = [];
-
-/** Since when an image is known to have a component, in milliseconds since 1970; undefined if it has not. */
-export function sinceMsIn({ numbers, since }: DecodedImage, number: number): number | undefined {
-  let [low, high] = [0, numbers.length - 1];
-  while (low <= high) {
-    const middle = (low + high) >> 1;
-    const found = numbers[middle]!;
-    if (found === number) return since[middle]! * 1000;
-    if (found < number) low = middle + 1;
-    else high = middle - 1;
-  }
-  return undefined;
-}

@@ -3,7 +3,6 @@ export class Leading<T> {
   readonly #count: number;
   readonly #compare: (a: T, b: T) => number;
   #kept: T[] = [];
-  /** The last of the first ones so far, once there are enough. */
   #last: T | undefined;
 
   /** @param count how many of them are wanted. */
@@ -15,6 +14,11 @@ export class Leading<T> {
   add(item: T): void {
     if (this.#last !== undefined && this.#compare(item, this.#last) >= 0) return;
     if (this.#kept.push(item) >= 2 * this.#count) this.#cut();
+  }
+
+  /** The last of the first ones so far, once there are enough: what is after it is not wanted. */
+  get last(): T | undefined {
+    return this.#last;
   }
 
   /** In order. */

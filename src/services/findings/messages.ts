@@ -42,7 +42,7 @@ export function findingMessage(
 ): Finding {
   const [deciding] = statements;
   const { id, aliases, level, score, epss, knownExploited } = vulnerability;
-  const { fixState, justification, state } = deciding!;
+  const { fixState, justification, state } = deciding!.match;
   return create(FindingSchema, {
     ...(place && { repo: place.repo, digest: place.digest, tags: [...place.tags] }),
     component: componentMessage(component),
@@ -55,16 +55,16 @@ export function findingMessage(
     ...(epss !== undefined && { epss }),
     knownExploited,
     firstSeen: timestampFromMs(Math.max(sinceMs, place?.sinceMs ?? 0)),
-    confidence: confidenceOf(deciding!),
-    assertions: statements.map((each) =>
+    confidence: confidenceOf(deciding!.match),
+    assertions: statements.map(({ match, reason }) =>
       create(AssertionSchema, {
-        source: each.feed,
-        id: each.id,
-        ...saying(each),
-        fixedVersion: each.fixedVersion,
-        confidence: confidenceOf(each),
-        since: timestampFromMs(each.sinceMs),
-        reason: each.reason,
+        source: match.feed,
+        id: match.id,
+        ...saying(match),
+        fixedVersion: match.fixedVersion,
+        confidence: confidenceOf(match),
+        since: timestampFromMs(match.sinceMs),
+        reason,
       }),
     ),
   });

@@ -7,12 +7,13 @@ import { feedClaims } from "../matches/feed-claims.ts";
 import { type KnownVulnerability, readVulnerabilities } from "./known-vulnerabilities.ts";
 
 /** What one source says, weighed against the others. */
-export interface WeighedMatch extends Match {
+export interface WeighedMatch {
+  readonly match: Match;
   /** Why it counts before others or after them, in words. */
   readonly reason: string;
 }
 
-/** A vulnerability of a component. */
+/** A vulnerability of a component. Many components may share one. */
 export interface Resolved {
   readonly vulnerability: KnownVulnerability;
   readonly state: FindingState;
@@ -31,14 +32,43 @@ interface Weights {
   readonly nowMs: number;
 }
 
+/** Findings that were computed, and the vulnerabilities of them: equal ones are one object. */
+export class SharedFindings {
+  readonly vulnerabilities = new Map<string, KnownVulnerability>();
+  /** By the numbers of the matches and what their feeds cover. */
+  readonly #found = new Map<string, Resolved>();
+  readonly #numbers = new Map<Match, number>();
+
+  /** The finding of these matches, which are those of one vulnerability. */
+  resolved(matches: readonly Covered[], compute: () => Resolved): Resolved {
+    const key = matches.map(({ match, coverage }) => `${this.#numberOf(match)}${coverage ?? ""}`).join();
+    const known = this.#found.get(key) ?? compute();
+    this.#found.set(key, known);
+    return known;
+  }
+
+  #numberOf(match: Match): number {
+    const known = this.#numbers.get(match) ?? this.#numbers.size;
+    this.#numbers.set(match, known);
+    return known;
+  }
+}
+
+/** A match, and how far its feed covers the package. */
+interface Covered {
+  readonly match: Match;
+  readonly coverage: ReturnType<FeedScopes["coverage"]>;
+}
+
 /**
  * The findings of components. @param matches of each component, by a name of its own. @param componentOf the component
- * with that name.
+ * with that name. @param shared what was computed before, of equal vulnerabilities, feeds and their order.
  */
 export async function resolveAll(
   session: ReadSession,
   matches: ReadonlyMap<string, readonly Match[]>,
   componentOf: (name: string) => Component,
+  shared = new SharedFindings(),
 ): Promise<Map<string, Resolved[]>> {
   const weights = {
     feedOrder: await readFeedOrder(session),
@@ -46,45 +76,56 @@ export async function resolveAll(
     nowMs: Date.now(),
   };
   const uids = new Set([...matches.values()].flatMap((some) => some.map(({ vulnerability }) => vulnerability)));
-  const known = await readVulnerabilities(session, uids);
+  for (const uid of shared.vulnerabilities.keys()) uids.delete(uid);
+  for (const [uid, vulnerability] of await readVulnerabilities(session, uids))
+    shared.vulnerabilities.set(uid, vulnerability);
   const found = new Map<string, Resolved[]>();
   for (const [name, some] of matches) {
     await session.pause();
-    found.set(name, resolveOne(some, known, componentOf(name), weights));
+    found.set(name, resolveOne(some, componentOf(name), weights, shared));
   }
   return found;
 }
 
 function resolveOne(
   matches: readonly Match[],
-  known: ReadonlyMap<string, KnownVulnerability>,
   component: Component,
   { scopes, ...weighing }: Weights,
+  shared: SharedFindings,
 ): Resolved[] {
   const [own, source] = componentKeys(component);
   const found: Resolved[] = [];
   for (const [uid, ofOne] of Map.groupBy(matches, ({ vulnerability }) => vulnerability)) {
-    const vulnerability = known.get(uid);
+    const vulnerability = shared.vulnerabilities.get(uid);
     if (vulnerability === undefined) continue; // its records were removed while this was read
-    const assertions = ofOne.map((match) => {
+    const covered = ofOne.map((match) => {
       const key = (match.isOfOrigin ? source : own)!.key;
-      return assertionOf(match, scopes.coverage(match.feed, key, component.distro));
+      return { match, coverage: scopes.coverage(match.feed, key, component.distro) };
     });
-    const { deciding, assertions: weighed, fixedVersion } = resolve(assertions, weighing);
-    const { state } = deciding!;
-    const saying = weighed.filter((each) => each.state === state).map(({ match }) => match.sinceMs);
-    found.push({
-      vulnerability,
-      state,
-      fixedVersion,
-      statements: weighed.map(({ match, reason }) => ({ ...match, reason })),
-      sinceMs: Math.min(...saying),
-    });
+    found.push(shared.resolved(covered, () => weigh(covered, vulnerability, weighing)));
   }
   return found;
 }
 
-function assertionOf(match: Match, coverage: ReturnType<FeedScopes["coverage"]>) {
+function weigh(
+  covered: readonly Covered[],
+  vulnerability: KnownVulnerability,
+  weighing: Omit<Weights, "scopes">,
+): Resolved {
+  const assertions = covered.map(assertionOf);
+  const { deciding, assertions: weighed, fixedVersion } = resolve(assertions, weighing);
+  const { state } = deciding!;
+  const saying = weighed.filter((each) => each.state === state).map(({ match }) => match.sinceMs);
+  return {
+    vulnerability,
+    state,
+    fixedVersion,
+    statements: weighed.map(({ match, reason }) => ({ match, reason })),
+    sinceMs: Math.min(...saying),
+  };
+}
+
+function assertionOf({ match, coverage }: Covered) {
   const { kind, feed, id, isOfOrigin, state, fixState, fixedVersion, modifyMs } = match;
   const isVex = kind === "vex" || kind === "vex-exact";
   return {
@@ -103,7 +144,7 @@ function assertionOf(match: Match, coverage: ReturnType<FeedScopes["coverage"]>)
   };
 }
 
-function reasonOf({ kind }: Match, coverage: ReturnType<FeedScopes["coverage"]>): string {
+function reasonOf({ kind }: Match, coverage: Covered["coverage"]): string {
   if (kind === "vex-exact") return "a VEX statement about this version or subcomponent";
   if (kind === "vex") return "a VEX statement about the product";
   if (coverage === "COMPLETE") return "the feed is complete for the package";

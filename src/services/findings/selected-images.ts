@@ -2,7 +2,7 @@
 import type { UidpFilter } from "../../../gen/platform/common/uidp_filter_pb.ts";
 import { selectionOf } from "../../resource/index.ts";
 import type { Condition, ReadSession, Row, Selection, Subtree } from "../../store/index.ts";
-import { imageComponents } from "../matches/tables.ts";
+import { heldId, imageContents } from "../matches/tables.ts";
 import { imageUid } from "../registry/images.ts";
 import { repos } from "../registry/repos.ts";
 import { tags } from "../registry/tags.ts";
@@ -22,8 +22,9 @@ export interface ImageFilter {
   readonly components?: readonly string[] | undefined;
 }
 
-/** The rows that are read at once. */
+/** The rows that are read at once, and those of images: they are short, and a search for sets begins anew for each. */
 const portion = 500;
+const imagePortion = 5000;
 
 /**
  * The selection of a filter among the images in `scopes`. The manifest of a platform in an index is left out, unless
@@ -38,11 +39,23 @@ export async function selectImages(
   const selection = await placeOf(session, uidp, scopes);
   const where: Condition[] = [];
   if (digests.length > 0) where.push({ column: "digest", in: digests });
-  if (components !== undefined) where.push({ column: "components", hasAny: components });
   const inPlace: Selection = { ...selection, ...(repo !== undefined && { parent: repo }) };
   const uids = await uidsOf(session, filter, inPlace);
-  if (uids === undefined && digests.length === 0) where.push({ column: "is_part", equals: 0 });
-  return { ...inPlace, where, ...(uids !== undefined && { uids }) };
+  if (uids === undefined && digests.length === 0) where.push(isNoPart);
+  return containing({ ...inPlace, where, ...(uids !== undefined && { uids }) }, components);
+}
+
+const isNoPart: Condition = { column: "is_part", equals: 0 };
+
+/** The images of a selection that contain one of these components; all of them when none are given. */
+export function containing(selection: Selection, ids: readonly string[] | undefined): Selection {
+  if (ids === undefined) return selection;
+  if (ids.length === 0) return { within: [] };
+  const { where = [] } = selection;
+  const others = where.filter((condition) => condition !== isNoPart);
+  const held = [false, true].slice(0, others.length < where.length ? 1 : 2);
+  const hasAny = held.flatMap((isPart) => ids.map((id) => heldId(id, isPart)));
+  return { ...selection, where: [...others, { column: "components", hasAny }] };
 }
 
 /** Where images are: below the repos that a filter picks, in these scopes. */
@@ -87,7 +100,7 @@ async function taggedUids(session: ReadSession, ofTags: Selection): Promise<Read
 
 /** The rows of the images of a selection, by uid, in portions. */
 export function imageRows(session: ReadSession, selection: Selection): AsyncGenerator<Row[]> {
-  return session.pages(imageComponents, { ...selection, limit: portion, columns: ["digest"] });
+  return session.pages(imageContents, { ...selection, limit: imagePortion, columns: ["digest"] });
 }
 
 const maxTags = 10;

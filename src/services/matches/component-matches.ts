@@ -17,7 +17,7 @@ import { newRow } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
 import { type Affected, affectedByKey } from "./affected.ts";
 import { componentsWithKeys, type StoredComponent } from "./components.ts";
-import { changeRevision } from "./revision.ts";
+import { changeRevision, lockMatches } from "./revision.ts";
 import { componentMatches } from "./tables.ts";
 
 /** What a record says about a component. */
@@ -41,8 +41,9 @@ export interface Match extends Statement {
   readonly untilMs?: number | undefined;
 }
 
-/** The rows that are read at once. */
-const portion = 1000;
+/** The values whose rows are read at once, and the rows: those of so many values fit into a page. */
+const portion = 300;
+const rowPortion = 5000;
 
 /** The facts of a row, and the keys of a component with their versions, read once for all comparisons. */
 const compiled = new WeakMap<Affected, AffectedPackage>();
@@ -138,8 +139,9 @@ export async function refreshMatches(
   nowMs: number,
 ): Promise<void> {
   if (saved.length === 0 && removed.length === 0) return;
-  await changeRevision(session);
+  await lockMatches(session);
   const stored = await matchRowsOf(session, [...removed, ...saved.map(({ uid }) => uid)]);
+  const changed = new Set([...stored.values()].flat().map(idOf));
   for (const uid of removed) for (const row of stored.get(uid) ?? []) await endMatch(session, row, nowMs);
   const byKey = Map.groupBy(saved, ({ key }) => key);
   const holding = new Map(saved.map(({ uid }) => [uid, new Set<string>()]));
@@ -152,9 +154,11 @@ export async function refreshMatches(
           const rows = stored.get(affected.uid) ?? [];
           await saveMatch(session, component.id, affected.uid, statement, rows, nowMs);
           holding.get(affected.uid)!.add(component.id);
+          changed.add(component.id);
         }
   for (const { uid } of saved)
     for (const row of stored.get(uid) ?? []) if (!holding.get(uid)!.has(idOf(row))) await endMatch(session, row, nowMs);
+  await changeRevision(session, { components: [...changed], vulnerabilities: [] });
 }
 
 /** Moves the matches of these rows of `affected_packages` to another vulnerability. */
@@ -163,13 +167,18 @@ export async function regroupMatches(
   affectedUids: readonly string[],
   vulnerability: string,
 ): Promise<void> {
-  for (const rows of (await matchRowsOf(session, affectedUids)).values())
-    for (const { uid } of rows) await session.setColumns(componentMatches, uid, { vulnerability });
+  const rows = [...(await matchRowsOf(session, affectedUids)).values()].flat();
+  for (const { uid } of rows) await session.setColumns(componentMatches, uid, { vulnerability });
+  await changeRevision(session, { components: rows.map(idOf), vulnerabilities: [] });
 }
 
 /** The matches that hold, of each of these components that has any, by its id. */
-export async function readMatches(session: ReadSession, ids: readonly string[]): Promise<Map<string, Match[]>> {
-  return matchesById(await rowsWith(session, "component", ids));
+export async function readMatches(
+  session: ReadSession,
+  ids: readonly string[],
+  shared = new SharedMatches(),
+): Promise<Map<string, Match[]>> {
+  return matchesById(await rowsWith(session, "component", ids), shared);
 }
 
 /** The same, of these vulnerabilities only. */
@@ -177,13 +186,18 @@ export async function matchesOf(
   session: ReadSession,
   vulnerabilities: readonly string[],
 ): Promise<Map<string, Match[]>> {
-  return matchesById(await rowsWith(session, "vulnerability", vulnerabilities));
+  return matchesById(await rowsWith(session, "vulnerability", vulnerabilities), new SharedMatches());
 }
 
-function matchesById(rows: readonly Row[]): Map<string, Match[]> {
+/** The ids of the components that one of these vulnerabilities is matched with, or was. */
+export async function componentsMatching(session: ReadSession, vulnerabilities: readonly string[]): Promise<string[]> {
+  return (await rowsWith(session, "vulnerability", vulnerabilities)).map(idOf);
+}
+
+function matchesById(rows: readonly Row[], shared: SharedMatches): Map<string, Match[]> {
   const found = new Map<string, Match[]>();
   for (const [id, ofOne] of Map.groupBy(rows, idOf)) {
-    const matches = ofOne.map(matchOf).filter(({ untilMs }) => untilMs === undefined);
+    const matches = ofOne.map((row) => shared.matchOf(row)).filter(({ untilMs }) => untilMs === undefined);
     if (matches.length > 0) found.set(id, matches);
   }
   return found;
@@ -204,9 +218,46 @@ async function rowsWith(
   const orderBy = [{ column, descending: false }];
   for (let start = 0; start < values.length; start += portion) {
     const where = [{ column, in: values.slice(start, start + portion) }];
-    for await (const rows of session.pages(componentMatches, { where, orderBy, limit: portion })) found.push(...rows);
+    for await (const rows of session.pages(componentMatches, { where, orderBy, limit: rowPortion }))
+      found.push(...rows);
   }
   return found;
+}
+
+/** Matches that have been read. What a record says is the same for most components that it matches: one object. */
+export class SharedMatches {
+  readonly #byAffected = new Map<string, Match[]>();
+
+  matchOf(row: Row): Match {
+    const affected = affectedUidOf(row);
+    const match = matchOf(row);
+    const others = this.#byAffected.get(affected);
+    if (others === undefined) {
+      this.#byAffected.set(affected, [match]);
+      return match;
+    }
+    const same = others.find((other) => isSame(other, match));
+    if (same === undefined) others.push(match);
+    return same ?? match;
+  }
+}
+
+/** Whether two matches of a row of `affected_packages` are equal. */
+function isSame(a: Match, b: Match): boolean {
+  return (
+    a.vulnerability === b.vulnerability &&
+    a.state === b.state &&
+    a.fixedVersion === b.fixedVersion &&
+    a.sinceMs === b.sinceMs &&
+    a.untilMs === b.untilMs &&
+    a.fixState === b.fixState &&
+    a.justification === b.justification &&
+    a.isOfOrigin === b.isOfOrigin &&
+    a.modifyMs === b.modifyMs &&
+    a.kind === b.kind &&
+    a.id === b.id &&
+    a.feed === b.feed
+  );
 }
 
 function idOf({ columns }: Row): string {

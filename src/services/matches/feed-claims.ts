@@ -50,7 +50,8 @@ export async function saveFeed(
   const stored = before === undefined || before.claims.length === 0 ? defaults : before.claims;
   const all = [...feeds.filter((each) => !isSame(each)), { ...imported, claims: claims ?? stored }];
   all.sort((a, b) => (`${a.command}\0${a.feed}` < `${b.command}\0${b.feed}` ? -1 : 1));
-  if (JSON.stringify(before?.claims ?? []) !== JSON.stringify(claims ?? stored)) await changeRevision(session);
+  if (JSON.stringify(before?.claims ?? []) !== JSON.stringify(claims ?? stored))
+    await changeRevision(session, "everything");
   await session.putSetting(setting, Buffer.from(JSON.stringify(all)));
 }
 

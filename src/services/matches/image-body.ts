@@ -29,16 +29,21 @@ export function imageBody(since: ReadonlyMap<string, number>): Buffer {
 /** The components by id, in hex digits, with the time in milliseconds since 1970. */
 export function componentsIn(body: Uint8Array): Map<string, number> {
   const since = new Map<string, number>();
-  eachComponent(body, (id, ms) => since.set(id, ms));
+  const id = Buffer.alloc(idBytes);
+  eachComponent(body, (high, low, seconds) => {
+    id.writeUInt32BE(high, 0);
+    id.writeUInt32BE(low, 4);
+    since.set(id.toString("hex"), seconds * 1000);
+  });
   return since;
 }
 
-/** Calls with the id of each component, in hex digits, and the time in milliseconds since 1970. */
-export function eachComponent(body: Uint8Array, take: (id: string, sinceMs: number) => void): void {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
-  for (let at = 0; at < bytes.length; ) {
-    const sinceMs = bytes.readUInt32BE(at) * 1000;
-    const end = at + headBytes + bytes.readUInt32BE(at + 4) * idBytes;
-    for (at += headBytes; at < end; at += idBytes) take(bytes.toString("hex", at, at + idBytes), sinceMs);
+/** Calls with the halves of the id of each component, and the time in seconds since 1970. */
+export function eachComponent(body: Uint8Array, take: (high: number, low: number, sinceS: number) => void): void {
+  const bytes = new DataView(body.buffer, body.byteOffset, body.length);
+  for (let at = 0; at < bytes.byteLength; ) {
+    const sinceS = bytes.getUint32(at);
+    const end = at + headBytes + bytes.getUint32(at + 4) * idBytes;
+    for (at += headBytes; at < end; at += idBytes) take(bytes.getUint32(at), bytes.getUint32(at + 4), sinceS);
   }
 }

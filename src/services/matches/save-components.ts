@@ -23,6 +23,7 @@ export async function saveComponents(
   await lockMatches(session);
   // Another transaction may have stored some of them before it let go of the lock.
   const added: StoredComponent[] = [];
+  const changed: string[] = [];
   for (const { id, component, licenses, stored } of await changesIn(session, given)) {
     const keys = keysFor(component);
     const columns = { package_key: keys[0]!, keys };
@@ -33,9 +34,10 @@ export async function saveComponents(
     } else {
       const row = (await session.getToChange(components, componentUid(id)))!;
       await session.update(components, { ...row, body, updateTimeUs: nowMs * 1000 });
-      await changeRevision(session);
+      changed.push(id);
     }
   }
+  if (changed.length > 0) await changeRevision(session, { components: changed, vulnerabilities: [] });
   await matchComponents(session, added, nowMs);
 }
 

@@ -41,11 +41,23 @@ export const componentMatches: TableSpec = {
 };
 
 /**
- * The components of an image, those of all platforms for an index, by their ids. The uid is that of the image. `parts`
- * are the digests of its platforms. `is_part` is 1 for the manifest of a platform in an index, `has_sbom` where it or
- * one of its platforms has a list of packages.
+ * What an image contains: its components, those of all platforms for an index, as {@link heldId} has them. The uid is
+ * that of the image. `parts` are the digests of its platforms. `is_part` is 1 for the manifest of a platform in an
+ * index, `has_sbom` where it or one of its platforms has a list of packages. The sets are long, and therefore last: who
+ * reads the rest does not read over them.
  */
-export const imageComponents: TableSpec = {
-  name: "image_components",
-  columns: { digest: "text", components: "texts", parts: "texts", is_part: "integer", has_sbom: "integer" },
+export const imageContents: TableSpec = {
+  name: "image_contents",
+  columns: { digest: "text", is_part: "integer", has_sbom: "integer", parts: "texts", components: "texts" },
 };
+
+/**
+ * The id of a component in the set of an image. It says whether the image is a part of another: so the index of the
+ * sets alone finds the images that contain a component and are no parts.
+ */
+export function heldId(id: string, isPart: boolean): string {
+  return isPart ? `part ${id}` : id;
+}
+
+/** Which components an image contains since when, see `image-body.ts`. The uid is that of the image. */
+export const imageMembers: TableSpec = { name: "image_members", columns: {} };

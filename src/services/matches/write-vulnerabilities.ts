@@ -15,7 +15,7 @@ import { type ExploitScore, isCve, readScores } from "./exploit-scores.ts";
 import { type KnownExploit, readKnownExploits } from "./known-exploits.ts";
 import { ratingMessages } from "./ratings.ts";
 import type { StoredRecord } from "./records.ts";
-import { changeRevision } from "./revision.ts";
+import { changeRevision, lockMatches } from "./revision.ts";
 import { affectedPackages } from "./tables.ts";
 import { vulnerabilities } from "./vulnerabilities.ts";
 
@@ -40,12 +40,16 @@ export async function rewriteVulnerabilities(
   nowMs: number,
 ): Promise<void> {
   const { table } = vulnerabilities;
-  await changeRevision(session);
+  await lockMatches(session);
   const stored = await session.getMany(table, [...new Set([...known.keys(), ...touched])]);
-  for (const uid of stored.keys()) if (!records.has(uid) && touched.has(uid)) await session.remove(table, uid);
+  const removed = [...stored.keys()].filter((uid) => !records.has(uid) && touched.has(uid));
+  for (const uid of removed) await session.remove(table, uid);
   const changed = [...records.keys()].filter(
     (uid) => touched.has(uid) || !hasIds(stored.get(uid), known.get(uid)!.ids),
   );
+  // Components have no findings of a new one but those that its matches bring.
+  const differing = [...removed, ...changed.filter((uid) => stored.has(uid))];
+  await changeRevision(session, { components: [], vulnerabilities: differing });
   const cves = changed.map((uid) => known.get(uid)!.id).filter(isCve);
   const [scores, exploits] = [await readScores(session, cves), await readKnownExploits(session, cves)];
   for (const uid of changed) {
@@ -63,15 +67,18 @@ export async function rewriteExploits(session: WriteSession, cves: readonly stri
   const where = [{ column: "id", in: cves }];
   const orderBy = [{ column: "id", descending: false }];
   if (cves.length === 0) return;
-  await changeRevision(session);
+  await lockMatches(session);
   const [scores, exploits] = [await readScores(session, cves), await readKnownExploits(session, cves)];
+  const changed: string[] = [];
   for await (const rows of session.pages(table, { where, orderBy, limit: portion })) {
     for (const row of rows) {
       const message = messageOf(vulnerabilities, row);
       setExploit(message, { score: scores.get(message.id), entry: exploits.get(message.id) });
       await saveResource(vulnerabilities, session, { uid: row.uid, parent: "", message, nowMs, existing: row });
+      changed.push(row.uid);
     }
   }
+  await changeRevision(session, { components: [], vulnerabilities: changed });
 }
 
 /** What is known of the exploits of a CVE. */

@@ -5,12 +5,12 @@
  */
 import { componentOf } from "../../matching/index.ts";
 import { formatPackageUrl } from "../../package-url.ts";
-import { newRow, nextRows, type Saved } from "../../resource/index.ts";
+import { newRow, nextRows, type Saved, saveContent } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
 import { componentId, genericComponent } from "../matches/components.ts";
 import { componentsIn, imageBody } from "../matches/image-body.ts";
 import { type ComponentToSave, saveComponents } from "../matches/save-components.ts";
-import { imageComponents } from "../matches/tables.ts";
+import { heldId, imageContents, imageMembers } from "../matches/tables.ts";
 import { type Image, images, imageUid, readImages, storeImage } from "./images.ts";
 import { type ImagePackage, readImageLists } from "./package-lists.ts";
 
@@ -49,7 +49,7 @@ export async function refreshImageComponents(
   // A list of packages may come before the registry's notification of the image.
   if (image !== undefined || (await readImageLists(session, repoUid, [digest])).size > 0)
     await save(session, repoUid, { digest, parts, isPart: indexes.length > 0 }, nowMs);
-  else await session.remove(imageComponents, imageUid(repoUid, digest));
+  else await remove(session, imageUid(repoUid, digest));
   for (const index of indexes) await save(session, repoUid, contentOf(index), nowMs);
   // A platform that is stored before its index learns here that it is a part.
   for (const part of parts) await setPart(session, repoUid, { part, of: digest }, true);
@@ -62,7 +62,7 @@ export async function removeImageComponents(
   digest: string,
   nowMs: number,
 ): Promise<void> {
-  const row = await session.remove(imageComponents, imageUid(repoUid, digest));
+  const row = await remove(session, imageUid(repoUid, digest));
   for (const index of await indexesWith(session, repoUid, digest))
     await save(session, repoUid, contentOf(index), nowMs);
   for (const part of row === undefined ? [] : contentOf(row).parts)
@@ -82,10 +82,15 @@ function contentOf({ columns }: Row): ImageContent {
   return { digest: digest as string, parts: parts as readonly string[], isPart: is_part === 1 };
 }
 
+async function remove(session: WriteSession, uid: string): Promise<Row | undefined> {
+  await session.remove(imageMembers, uid);
+  return session.remove(imageContents, uid);
+}
+
 /** The images that list a digest as one of their platforms. The platform of an image without an index is itself. */
 async function indexesWith(session: ReadSession, repoUid: string, digest: string): Promise<Row[]> {
   const where = [{ column: "parts", hasAny: [digest] }];
-  const rows = await session.list(imageComponents, { parent: repoUid, where, limit: maxIndexes });
+  const rows = await session.list(imageContents, { parent: repoUid, where, limit: maxIndexes });
   return rows.filter(({ columns }) => columns.digest !== digest);
 }
 
@@ -98,7 +103,15 @@ async function setPart(
   { part, of }: { readonly part: string; readonly of: string },
   isPart: boolean,
 ): Promise<void> {
-  if (part !== of) await session.setColumns(imageComponents, imageUid(repoUid, part), { is_part: isPart ? 1 : 0 });
+  const uid = imageUid(repoUid, part);
+  const members = part === of ? undefined : await session.get(imageMembers, uid);
+  if (members === undefined) return;
+  const components = heldIn(componentsIn(members.body), isPart);
+  await session.setColumns(imageContents, uid, { is_part: isPart ? 1 : 0, components });
+}
+
+function heldIn(members: ReadonlyMap<string, number>, isPart: boolean): string[] {
+  return [...members.keys()].sort().map((id) => heldId(id, isPart));
 }
 
 async function save(
@@ -118,19 +131,22 @@ async function save(
     }
   await saveComponents(session, found, nowMs);
   const uid = imageUid(repoUid, digest);
-  const row = await session.get(imageComponents, uid);
-  const before = row && componentsIn(row.body);
+  const members = await session.get(imageMembers, uid);
+  const before = members && componentsIn(members.body);
   const since = new Map([...found.keys()].map((id) => [id, before?.get(id) ?? nowMs]));
   const columns = {
     digest,
-    components: [...since.keys()].sort(),
-    parts: [...parts],
     is_part: isPart ? 1 : 0,
     has_sbom: lists.size > 0 ? 1 : 0,
+    parts: [...parts],
+    components: heldIn(since, isPart),
   };
-  const content = { body: imageBody(since), columns };
-  if (row === undefined) await session.insert(imageComponents, newRow(uid, repoUid, nowMs, content));
-  else await session.update(imageComponents, { ...row, ...content, updateTimeUs: nowMs * 1000 });
+  const ofMembers = { uid, parent: repoUid, body: imageBody(since), columns: {} };
+  await saveContent(session, imageMembers, ofMembers, nowMs, members);
+  const row = await session.get(imageContents, uid);
+  const content = { body: new Uint8Array(), columns };
+  if (row === undefined) await session.insert(imageContents, newRow(uid, repoUid, nowMs, content));
+  else await session.update(imageContents, { ...row, ...content, updateTimeUs: nowMs * 1000 });
 }
 
 /** The component of a package of an image. */

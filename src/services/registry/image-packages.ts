@@ -9,7 +9,7 @@
  */
 import { type RowChange, type Saved, saveContent } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
-import { imageComponents } from "../matches/tables.ts";
+import { imageContents, imageMembers } from "../matches/tables.ts";
 import { refreshImageComponents, removeImageComponents } from "./image-components.ts";
 import { images, imageUid, type ReadSbom, readImages, storeImage } from "./images.ts";
 import {
@@ -115,7 +115,7 @@ async function saveLists(
 /** Removes the images of a repo, their packages and bills of materials. */
 export async function removeImages(session: WriteSession, repoUid: string): Promise<void> {
   // The moves of tags are many, and nothing shows them without the tag: they are removed in the background.
-  const tables = [images, imagePackages, imageComponents, sbomDocuments.table, sbomFiles];
+  const tables = [images, imagePackages, imageContents, imageMembers, sbomDocuments.table, sbomFiles];
   await Promise.all(
     tables.map(async (table) => {
       for await (const rows of session.pages(table, { parent: repoUid, limit: 200, columns: [] }))

@@ -29,8 +29,9 @@ import { countRows, type Key, type Plan, planOf, readEachRange, readKeys, readRo
 import type { Page, Reading } from "./reading.ts";
 import { type Resolved, resolve, withRanges } from "./selection.ts";
 
-/** As {@link walkFactor} where the content of each row on the walk is checked. */
+/** As {@link walkFactor} where the content of each row on the walk is checked, and times the pages of this many rows. */
 const contentWalkFactor = 100;
+const contentPage = 50;
 /** The ranges in the second query over many. Each further query takes four times as many. */
 const manyRanges = 8;
 /** The most keys that one query of a walk reads, unless the page is larger. */
@@ -66,7 +67,7 @@ async function choosePlan(reading: Reading, resolved: Resolved, page: Page): Pro
   const { uids, parent, isScanned } = selected;
   if (uids !== undefined) return read(selected, "sort");
   const found = drivingIndex === undefined ? undefined : { ...selected, drivingIndex };
-  const foundFraction = found && (await selectivity(reading, found, page.order));
+  const foundFraction = found && (await selectivity(reading, found, page));
   if (found !== undefined && foundFraction === undefined) return read(found, "sort");
   const first = page.order.terms[0]!.column;
   if (first === "uid") {
@@ -74,7 +75,7 @@ async function choosePlan(reading: Reading, resolved: Resolved, page: Page): Pro
     return listByUid(reading, { ...selected, isScanned: readsTexts }, page);
   }
   if (parent !== undefined && reading.table.childOrders.has(first)) return read(selected, "free");
-  const fraction = foundFraction ?? (await selectivity(reading, selected, page.order));
+  const fraction = foundFraction ?? (await selectivity(reading, selected, page));
   if (fraction === undefined) return isScanned ? read(withRanges(selected), "scan") : read(selected, "sort");
   if (sourceOf(selected) === "ranges") return walkRanges(reading, selected, page, fraction);
   // The index of the order has uids, not parents: the range excludes most other rows without reading them.
@@ -151,7 +152,11 @@ const selectiveOperators: ReadonlySet<Operator> = new Set([
 ]);
 
 /** The fraction of the table that is selected, if that is enough to walk an index of the order; else undefined. */
-async function selectivity(reading: Reading, selected: Resolved, { terms }: Order): Promise<number | undefined> {
+async function selectivity(
+  reading: Reading,
+  selected: Resolved,
+  { order: { terms }, skip, limit }: Page,
+): Promise<number | undefined> {
   const { parent, roots, comparisons, drivingIndex } = selected;
   const isPartOfWalk = ({ operator, column }: Comparison) => operator === "startsWith" && column === terms[0]!.column;
   const isSelective =
@@ -159,7 +164,8 @@ async function selectivity(reading: Reading, selected: Resolved, { terms }: Orde
     comparisons.some((comparison) => selectiveOperators.has(comparison.operator) && !isPartOfWalk(comparison));
   if (roots === undefined && parent === undefined && !isSelective) return 1;
   const all = await reading.total("below", [""]);
-  const bound = Math.max(1, Math.ceil(Math.sqrt((drivingIndex === undefined ? walkFactor : contentWalkFactor) * all)));
+  const ofContent = contentWalkFactor * Math.max(1, (skip + limit) / contentPage);
+  const bound = Math.max(1, Math.ceil(Math.sqrt((drivingIndex === undefined ? walkFactor : ofContent) * all)));
   let found: number;
   if (isSelective) found = await countRows(reading, selected, bound);
   else if (parent !== undefined) found = await reading.total("children", [parent]);

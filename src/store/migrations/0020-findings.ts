@@ -1,6 +1,6 @@
 /**
  * Adds what findings are computed of: the vulnerabilities and affected packages of feeds, components, what is known
- * about each of them, the components of images, moves of tags, and bills of materials as they were uploaded.
+ * about each of them, moves of tags, and bills of materials as they were uploaded.
  */
 import type { Migration } from "../migration.ts";
 import { resourceTable } from "../sql/resource-table.ts";
@@ -42,10 +42,6 @@ export const findings: Migration = {
     ...resourceTable(dialect, "component_matches", {
       columns: { component: "text", vulnerability: "text", affected: "text" },
       indexes: [["component"], ["vulnerability"], ["affected"]],
-    }),
-    ...resourceTable(dialect, "image_components", {
-      columns: { digest: "text", components: "texts", parts: "texts", is_part: "integer", has_sbom: "integer" },
-      indexes: [["digest"]],
     }),
     ...resourceTable(dialect, "tag_moves", { columns: { tag: "text" }, indexes: [["parent", "tag"]] }),
     ...resourceTable(dialect, "sbom_documents", { columns: { digest: "text" }, indexes: [["parent", "digest"]] }),

@@ -17,6 +17,7 @@ import * as m0019 from "./0019-bounds.ts";
 import * as m0020 from "./0020-findings.ts";
 import * as m0021 from "./0021-sbom-files.ts";
 import * as m0022 from "./0022-finding-days.ts";
+import * as m0023 from "./0023-image-contents.ts";
 
 export const all: readonly Migration[] = [
   m0007,
@@ -35,6 +36,7 @@ export const all: readonly Migration[] = [
   m0020,
   m0021,
   m0022,
+  m0023,
 ]
   .flatMap((file): Migration[] => Object.values(file))
   .sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -5,7 +5,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { newRow } from "../../../resource/index.ts";
 import type { Database, ReadSession, Row, WriteSession } from "../../../store/index.ts";
-import { imageComponents } from "../../matches/tables.ts";
+import { imageContents } from "../../matches/tables.ts";
 import { repos } from "../../registry/repos.ts";
 import type { KnownComponents } from "../known-components.ts";
 import { changesSince, firstChanges, type OpenVulnerabilities, openVulnerabilities } from "./open-vulnerabilities.ts";
@@ -71,7 +71,7 @@ export function recordFindingDays({ database, memory, now }: RecordOptions): () 
 async function nextRepo(session: ReadSession, after: string | undefined): Promise<string | undefined> {
   // The others below a repo are passed over: `0` is the character after `/`.
   const query = { columns: [], ...(after !== undefined && { after: [`${after}0`] }) };
-  const next = [await session.first(imageComponents, query), await session.first(findingStates, query)];
+  const next = [await session.first(imageContents, query), await session.first(findingStates, query)];
   return next
     .flatMap((row) => row?.parent ?? [])
     .sort()

@@ -1,0 +1,89 @@
+/**
+ * The components that images contain, by number. They are parts of few long arrays: many short ones, which stay among
+ * others that do not, would leave gaps in memory that nothing fits into.
+ */
+import { endianness } from "node:os";
+import { eachComponent } from "../matches/image-body.ts";
+import type { ComponentNumbers } from "./component-numbers.ts";
+
+/** What an image contains. */
+export interface Members {
+  /** The numbers of components, sorted. */
+  readonly numbers: Uint32Array;
+  /** Since when the image is known to have each of them, in seconds since 1970. */
+  readonly since: Uint32Array;
+}
+
+/** Of a long array: 1 MB. */
+const slabLength = 262_144;
+/** Where the high half of a number of 64 bits is: second, where the low half comes first. */
+const highHalf = endianness() === "LE" ? 1 : 0;
+
+/** Reads what images contain. */
+export class ImageMembers {
+  readonly #numbers: ComponentNumbers;
+  #slab = new Uint32Array(0);
+  #used = 0;
+  #count = 0;
+  /** For sorting: pairs of a number and a time as whole numbers, which need no function to be compared. */
+  #pairs = new BigUint64Array(1024);
+
+  constructor(numbers: ComponentNumbers) {
+    this.#numbers = numbers;
+  }
+
+  /** How many memberships were read. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** @param body of the members of an image. */
+  read(body: Uint8Array): Members {
+    let count = 0;
+    let halves = new Uint32Array(this.#pairs.buffer);
+    eachComponent(body, (high, low, sinceS) => {
+      if (count === this.#pairs.length) halves = this.#grow();
+      halves[2 * count + highHalf] = this.#numbers.numberOfHalves(high, low);
+      halves[2 * count + 1 - highHalf] = sinceS;
+      count++;
+    });
+    this.#pairs.subarray(0, count).sort();
+    this.#count += count;
+    const [numbers, since] = [this.#take(count), this.#take(count)];
+    for (let i = 0; i < count; i++) {
+      numbers[i] = halves[2 * i + highHalf]!;
+      since[i] = halves[2 * i + 1 - highHalf]!;
+    }
+    return { numbers, since };
+  }
+
+  #grow(): Uint32Array<ArrayBuffer> {
+    const longer = new BigUint64Array(2 * this.#pairs.length);
+    longer.set(this.#pairs);
+    this.#pairs = longer;
+    return new Uint32Array(longer.buffer);
+  }
+
+  #take(length: number): Uint32Array {
+    if (length > slabLength / 4) return new Uint32Array(length);
+    if (this.#used + length > this.#slab.length) {
+      this.#slab = new Uint32Array(slabLength);
+      this.#used = 0;
+    }
+    this.#used += length;
+    return this.#slab.subarray(this.#used - length, this.#used);
+  }
+}
+
+/** Since when an image is known to have a component, in milliseconds since 1970; undefined if it has not. */
+export function sinceMsIn({ numbers, since }: Members, number: number): number | undefined {
+  let [low, high] = [0, numbers.length - 1];
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const found = numbers[middle]!;
+    if (found === number) return since[middle]! * 1000;
+    if (found < number) low = middle + 1;
+    else high = middle - 1;
+  }
+  return undefined;
+}
