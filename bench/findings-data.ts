@@ -22,15 +22,20 @@ const sharedPackages = 200;
 const imagesPerRepo = 20;
 const advisoriesPerTransaction = 200;
 
-/** A package of an image. @param salt makes another choice of packages. */
-export function packagesOf(image: number, count: number, salt = 0): ImagePackage[] {
+/**
+ * The packages of an image. The images of a repo are builds of one program: each has a tenth of its packages, and of
+ * their versions, for itself.
+ */
+export function packagesOf(image: number, count: number): ImagePackage[] {
+  const repo = Math.floor(image / imagesPerRepo);
+  const own = (of: number, kind: number) => (hash(repo, of, kind) % 10 === 0 ? image + 1 : -repo);
   const chosen = new Set<number>();
   for (let i = 0; i < sharedPackages && chosen.size < count; i++) chosen.add(i);
   for (let i = 0; chosen.size < count; i++)
-    chosen.add(sharedPackages + (hash(image, i, salt) % (packages - sharedPackages)));
+    chosen.add(sharedPackages + (hash(own(i, 1), i) % (packages - sharedPackages)));
   return [...chosen].map((number) => ({
     name: packageName(number),
-    version: `${1 + (hash(image % 50, number, salt) % versions)}.0.0`,
+    version: `${1 + (hash(own(number, 2) % 50, number) % versions)}.0.0`,
     type: "npm",
     architecture: "",
     origin: "",
@@ -79,11 +84,11 @@ const vectors = [
   "CVSS:3.1/AV:L/AC:H/PR:H/UI:R/S:U/C:L/I:N/A:N",
 ];
 
-/** Fills a database. Returns the uids of repos, in the order of images. */
-export async function fillFindings(
+/** Fills a database with images. */
+export async function fillImages(
   url: string,
   repos: readonly string[],
-  { images, packagesOfImage, advisories }: FindingsSize,
+  { images, packagesOfImage }: FindingsSize,
 ): Promise<void> {
   const database = await openDatabase(url);
   const nowMs = Date.now();
@@ -99,6 +104,13 @@ export async function fillFindings(
         );
     });
   }
+  await database.close();
+}
+
+/** Fills a database with advisories. */
+export async function fillAdvisories(url: string, { advisories }: FindingsSize): Promise<void> {
+  const database = await openDatabase(url);
+  const nowMs = Date.now();
   for (let i = 0; i < advisories; )
     await database.transact(async (session) => {
       const writer = new FactWriter(session, nowMs);

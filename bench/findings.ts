@@ -7,7 +7,16 @@ import { join } from "node:path";
 import { FactWriter } from "../src/services/index.ts";
 import { openDatabase } from "../src/store/index.ts";
 import { fill } from "./data.ts";
-import { advisoryOf, digestOf, type FindingsSize, fillFindings, packageName } from "./findings-data.ts";
+import {
+  advisoryOf,
+  digestOf,
+  type FindingsSize,
+  fillAdvisories,
+  fillImages,
+  packageName,
+  packagesOf,
+} from "./findings-data.ts";
+import { besideTenant, makeNeighbour } from "./neighbour.ts";
 import { folder } from "./processes.ts";
 import { type Program, runCommand, startProgram } from "./program.ts";
 import { percentile, printFigure, printHead, round2 } from "./table.ts";
@@ -28,13 +37,13 @@ export async function findings(size: FindingsSize): Promise<void> {
   const repos = await listRepos(program);
   await program.stop();
   const beganMs = performance.now();
-  await fillFindings(database, repos, size);
-  printFigure(
-    "filling",
-    `${Math.round((performance.now() - beganMs) / 1000)} s`,
-    "",
-    `${Math.round(statSync(file).size / 2 ** 20)} MB`,
-  );
+  await fillImages(database, repos, size);
+  const filledMs = performance.now();
+  await fillAdvisories(database, size);
+  const seconds = (fromMs: number, toMs: number) => `${Math.round((toMs - fromMs) / 1000)} s`;
+  printFigure("images", seconds(beganMs, filledMs), "");
+  const databaseSize = `${Math.round(statSync(file).size / 2 ** 20)} MB of database`;
+  printFigure("advisories, with all matches", seconds(filledMs, performance.now()), "≤60 s, ≤10 s", databaseSize);
   const server = await startProgram(database, [
     "--rate-limit-list",
     "off",
@@ -48,37 +57,45 @@ export async function findings(size: FindingsSize): Promise<void> {
   const queries = Array.from({ length: 1000 }, (_, i) => ({
     purl: `pkg:npm/${packageName(i * 7)}@${1 + (i % 10)}.0.0`,
   }));
+  const ofCommonest = `/findings/v1/images?vulnerability_ids=${await commonest(server)}`;
   const rows: [name: string, bars: string, request: Request][] = [
     ["findings of one image/Get", "≤10, ≤5", { path: image }],
-    [
-      "images of one vulnerability/Get",
-      "≤20, ≤10",
-      { path: `/findings/v1/images?vulnerability_ids=${await commonest(server)}` },
-    ],
+    ["images of one vulnerability/Get", "≤20, ≤10", { path: ofCommonest }],
     [
       "QueryPackages of 1000/Get",
       "≤100, ≤60",
       { path: "/findings/v1/packages:query", body: JSON.stringify({ queries }) },
     ],
-    [
-      "compare two images/Get",
-      "≤20, ≤8",
-      {
-        path: `/findings/v1/images:compare?base=${repos[1]}@${digestOf(groupSize)}&target=${repos[2]}@${digestOf(2 * groupSize)}`,
-      },
-    ],
-    ["all open criticals/Get", "", { path: "/findings/v1/findings?levels=LEVEL_CRITICAL" }],
+    ["compare two builds/Get", "≤20, ≤8", { path: comparing([repos[1]!, groupSize], [repos[1]!, groupSize + 1]) }],
+    ["compare two programs/Get", "", { path: comparing([repos[1]!, groupSize], [repos[2]!, 2 * groupSize]) }],
+    ["all open criticals/Get", "", { path: criticals }],
+    ["newest findings/Get", "", { path: newest }],
     ["components/Get", "", { path: "/findings/v1/components" }],
   ];
   for (const [name, bars, request] of rows) await compareWithGet(server, repo, name, bars, request);
-  await feedDay(server, database, size);
+  await uploads(server, repo, repos[1]!);
+  await feedDay(server, repo, database, size);
   printFigure(
     "memory above idle",
     `${Math.round(server.rssMb() - idleMb)} MB`,
     "≤250, ≤100",
     `idle ${Math.round(idleMb)} MB`,
   );
+  const dear = [
+    { name: "the images of one vulnerability", path: ofCommonest },
+    { name: "all open criticals", path: criticals },
+    { name: "the newest findings", path: newest },
+  ].map((load) => ({ ...load, port: server.port, token: server.token }));
+  await besideTenant({ get: await makeNeighbour(server, database), dear });
   await server.stop();
+}
+
+const criticals = "/findings/v1/findings?levels=LEVEL_CRITICAL";
+const newest = `/findings/v1/findings?order_by=${encodeURIComponent("first_seen desc")}`;
+
+function comparing(...images: readonly [repo: string, image: number][]): string {
+  const [base, target] = images.map(([repo, image]) => `${repo}@${digestOf(image)}`);
+  return `/findings/v1/images:compare?base=${base}&target=${target}`;
 }
 
 interface Request {
@@ -134,12 +151,12 @@ async function compareWithGet(
   repo: string,
   name: string,
   bars: string,
-  request: Request,
+  request: Request | (() => Request),
 ): Promise<void> {
   const times = { get: [] as number[], asked: [] as number[] };
   for (let round = 0; round < rounds; round++) {
     for (let i = 0; i < 10; i++) times.get.push(await timeOf(server, { path: `/registry/v2/repos/${repo}` }));
-    times.asked.push(await timeOf(server, request));
+    times.asked.push(await timeOf(server, typeof request === "function" ? request() : request));
   }
   const [get, asked] = [
     percentile(
@@ -160,8 +177,24 @@ async function timeOf(server: Program, request: Request): Promise<number> {
   return performance.now() - startMs;
 }
 
+/** Bills of materials of one image: each has 500 packages, of which a tenth is in no other image. */
+async function uploads(server: Program, repo: string, into: string): Promise<void> {
+  const digest = digestOf(groupSize);
+  const path = `/findings/v1/images/${into}/digests/${digest}/sboms`;
+  const shared = packagesOf(groupSize, 450);
+  let build = 0;
+  await compareWithGet(server, repo, "upload of 500 packages/Get", "≤200, ≤100", () => {
+    const own = Array.from({ length: 50 }, (_, i) => ({ name: `own-${build}-${i}`, version: "1.0.0" }));
+    build++;
+    const components = [...shared, ...own].map(({ name, version }) => ({
+      ...{ type: "library", name, version, purl: `pkg:npm/${name}@${version}` },
+    }));
+    return { path, body: JSON.stringify({ bomFormat: "CycloneDX", specVersion: "1.6", version: 1, components }) };
+  });
+}
+
 /** A day of a feed: 300 advisories change, and every answer is right when their transactions have ended. */
-async function feedDay(server: Program, url: string, { advisories }: FindingsSize): Promise<void> {
+async function feedDay(server: Program, repo: string, url: string, { advisories }: FindingsSize): Promise<void> {
   const changed = 300;
   const database = await openDatabase(url);
   const startMs = performance.now();
@@ -173,5 +206,9 @@ async function feedDay(server: Program, url: string, { advisories }: FindingsSiz
     });
   printFigure("a day of a feed, all answers right", `${round2((performance.now() - startMs) / 1000)} s`, "≤2, ≤0.5");
   await database.close();
-  await call(server, { path: `/findings/v1/vulnerabilities?page_size=1` });
+  const [get, asked] = [
+    await timeOf(server, { path: `/registry/v2/repos/${repo}` }),
+    await timeOf(server, { path: criticals }),
+  ];
+  printFigure("all open criticals, after it/Get", round2(asked / get), "", `${round2(asked)} ms`);
 }

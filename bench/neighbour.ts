@@ -26,10 +26,18 @@ export interface Neighbours {
   readonly dear: readonly (Load & { readonly name: string })[];
 }
 
-/** Makes what the dear calls read, in the organisation `root`. It has many groups and repos already. */
-export async function makeNeighbours(program: Program, database: string, root: string): Promise<Neighbours> {
-  const call = async (method: string, path: string, body?: object, token = program.token): Promise<Json> => {
-    const answer = await fetch(`http://127.0.0.1:${program.port}${path}`, {
+/** An organisation of its own, and the Get of a repo in it. */
+export async function makeNeighbour({ port, token }: Program, database: string): Promise<Load> {
+  const { call, ownerOf } = await callerOf({ port, token }, database);
+  const neighbour = (await call("POST", "/iam/v2/groups", { name: "neighbour" })).uid;
+  const repo = (await call("POST", `/registry/v2/repos/${neighbour}`, { name: "repo" })).uid;
+  return { port, path: `/registry/v2/repos/${repo}`, token: await ownerOf(neighbour) };
+}
+
+/** Calls of the first identity, and identities that it makes. */
+async function callerOf({ port, token: first }: Pick<Program, "port" | "token">, database: string) {
+  const call = async (method: string, path: string, body?: object, token = first): Promise<Json> => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -40,7 +48,6 @@ export async function makeNeighbours(program: Program, database: string, root: s
   };
   const { roles } = await call("GET", "/iam/v2/roles?page_size=200");
   const roleNamed = (wanted: string) => roles.find(({ name }: { name: string }) => name === wanted).uid as string;
-  let made = 0;
   const identityIn = async (group: string) => {
     const claimMatch = { issuer: "https://issuer.example", subject: `subject-${made++}` };
     return (await call("POST", `/iam/v2/identities/${group}`, { name: claimMatch.subject, claimMatch })).uid as string;
@@ -52,11 +59,15 @@ export async function makeNeighbours(program: Program, database: string, root: s
     await bind(group, identity, "owner");
     return runCommand(["token", "--database", database, "--identity", identity]).trim();
   };
+  return { call, roleNamed, identityIn, bind, ownerOf };
+}
 
-  const neighbour = (await call("POST", "/iam/v2/groups", { name: "neighbour" })).uid;
-  const repo = (await call("POST", `/registry/v2/repos/${neighbour}`, { name: "repo" })).uid;
-  const neighboursToken = await ownerOf(neighbour);
+let made = 0;
 
+/** Makes what the dear calls read, in the organisation `root`. It has many groups and repos already. */
+export async function makeNeighbours(program: Program, database: string, root: string): Promise<Neighbours> {
+  const get = await makeNeighbour(program, database);
+  const { call, roleNamed, identityIn, bind, ownerOf } = await callerOf(program, database);
   const token = await ownerOf(root);
   const viewer = await identityIn(root);
   let deep = root;
@@ -93,7 +104,7 @@ export async function makeNeighbours(program: Program, database: string, root: s
     const status = await statusOf(load, false);
     if (status !== 200) throw new Error(`${load.name} was answered ${status}`);
   }
-  return { get: { port: program.port, path: `/registry/v2/repos/${repo}`, token: neighboursToken }, dear };
+  return { get, dear };
 }
 
 /** Measures and prints a row for each of the dear calls. */

@@ -71,14 +71,15 @@ export function resolve<T extends Assertion>(assertions: readonly T[], weighing:
   const ranked = assertions.map((assertion) => ({ assertion, rank: rankOf(assertion, nowMs) }));
   const placeOf = ({ source }: Assertion) =>
     feedOrder.includes(source) ? feedOrder.indexOf(source) : feedOrder.length;
-  ranked.sort(
-    ({ assertion: a, rank }, { assertion: b, rank: other }) =>
-      rank - other ||
-      (a.distance ?? 0) - (b.distance ?? 0) ||
-      timeOf(b) - timeOf(a) ||
-      placeOf(a) - placeOf(b) ||
-      compareTexts(textOf(a), textOf(b)),
-  );
+  if (ranked.length > 1)
+    ranked.sort(
+      ({ assertion: a, rank }, { assertion: b, rank: other }) =>
+        rank - other ||
+        (a.distance ?? 0) - (b.distance ?? 0) ||
+        timeOf(b) - timeOf(a) ||
+        placeOf(a) - placeOf(b) ||
+        compareTexts(textOf(a), textOf(b)),
+    );
   const first = ranked[0];
   const deciding = first === undefined || first.rank === expired ? undefined : first.assertion;
   const sorted = ranked.map(({ assertion }) => assertion);

@@ -52,7 +52,7 @@ export class CompiledRange {
     this.#limits = isLimited ? limits.flatMap((limit) => parsePackageVersion(this.#type, limit) ?? []) : undefined;
     const isRead = steps.every(isReadable) && (!isLimited || limits.length === this.#limits!.length);
     this.#failure = isRead ? undefined : this.#reason("is compared with a version that is not one of its type");
-    this.#steps = isRead && steps.length > 1 ? steps.sort(compareSteps) : steps;
+    this.#steps = isRead && !isInOrder(steps) ? steps.sort(compareSteps) : steps;
   }
 
   /** Reads a version to compare with the range; undefined if it is not one. @param parsed of the package's type. */
@@ -111,6 +111,11 @@ function isFix(step: Step): step is Step & FixedVersion {
 
 function isReadable({ kind, text, version }: Step): boolean {
   return version !== undefined || (kind === "introduced" && text === "0");
+}
+
+/** Most ranges are given in order, and most are of two steps: sorting would cost more than reading them. */
+function isInOrder(steps: readonly Step[]): boolean {
+  return steps.every((step, i) => i === 0 || compareSteps(steps[i - 1]!, step) <= 0);
 }
 
 function compareSteps(a: Step, b: Step): number {

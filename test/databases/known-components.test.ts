@@ -98,6 +98,32 @@ onEveryDatabase("what is known about components", (database) => {
     expect(after.findings("a")).toBe(before.findings("a"));
   });
 
+  test("includes why something is not known, while that is so", async () => {
+    const { db, open } = await prepared();
+    const affected = (fixed: string) => [
+      {
+        package: { ecosystem: "npm", name: "a" },
+        ranges: [{ type: "SEMVER", events: [{ introduced: "0" }, { fixed }] }],
+      },
+    ];
+    const reasonOf = async (fixed: string) => {
+      await importRecords(db, [record("a", { affected: affected(fixed) })]);
+      const { known, findings } = await open();
+      return [known.reason(numberOf(known, "a")), idsOf(findings("a"))];
+    };
+    const reason = "is compared with a version that is not one of its type";
+    expect(await reasonOf("not a version")).toEqual([reason, []]);
+    expect(await reasonOf("2.0.0")).toEqual([undefined, ["GHSA-a"]]);
+    expect(await reasonOf("not a version")).toEqual([reason, []]);
+    expect(await reasonOf("1.0.0")).toEqual([undefined, []]);
+    await importRecords(db, [record("c", { affected: affected("neither") })]);
+    await contain(db, ["c"]);
+    const { known } = await open();
+    await known.load(db.read, [numberOf(known, "c")]);
+    expect(known.reason(numberOf(known, "c"))).toBeUndefined(); // the record is about another package
+    expect(known.reason(numberOf(known, "a"))).toBe(reason);
+  });
+
   test("is forgotten of a component that has more licences", async () => {
     const { db, open, before } = await prepared();
     await contain(db, ["a"], ["MIT"]);

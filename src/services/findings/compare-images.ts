@@ -119,7 +119,7 @@ interface OfPackage {
 function findingChanges(before: Side, after: Side) {
   const [olds, news] = [findingsByPackage(before), findingsByPackage(after)];
   const message = (side: Side, { component, finding, sinceMs }: OfPackage) =>
-    findingMessage(component, finding, { ...side.image, tags: side.tags, sinceMs });
+    findingMessage(componentMessage(component), finding, { ...side.image, tags: side.tags, sinceMs });
   const only = (some: typeof olds, others: typeof olds, side: Side) =>
     sorted([...some].flatMap(([key, each]) => (others.has(key) ? [] : [each]))).map((each) => message(side, each));
   const both = [...olds].flatMap(([key, old]) => {

@@ -15,7 +15,7 @@ import { findingDefaultOrder, findingSortNames, keyOf, pageOfFindings } from "./
 import { type FindingFilter, findFindings } from "./found-findings.ts";
 import { imageUids } from "./image-names.ts";
 import type { KnownComponents } from "./known-components.ts";
-import { findingMessage, statesOf } from "./messages.ts";
+import { componentMessage, findingMessage, statesOf } from "./messages.ts";
 import { wantedPackages } from "./package-filter.ts";
 import { queryPackages } from "./query-packages.ts";
 import { selectImages, tagsOf } from "./selected-images.ts";
@@ -28,7 +28,7 @@ export function findingsService(
   { summarizeFindings }: Pick<ServiceImpl<typeof FindingsService>, "summarizeFindings">,
 ): MountedService {
   return implement(FindingsService, [], {
-    queryPackages,
+    queryPackages: async (request, context) => queryPackages(request, await memory.open(databaseOf(context)), context),
     summarizeFindings,
 
     async listFindings(request, context) {
@@ -49,7 +49,7 @@ export function findingsService(
         page.findings.map(({ image }) => image),
       );
       const messages = page.findings.map(({ component, finding, image, sinceMs }) =>
-        findingMessage(component, finding, { ...image, tags: tags.get(image.uid)!, sinceMs }),
+        findingMessage(componentMessage(component), finding, { ...image, tags: tags.get(image.uid)!, sinceMs }),
       );
       const length = messagePageLength(FindingSchema, messages);
       const last = page.hasMore || length < messages.length ? page.findings[length - 1] : undefined;

@@ -6,7 +6,7 @@
 import type { Finding_FixState, Finding_Level } from "../../../gen/platform/findings/v1/findings_pb.ts";
 import type { FindingState } from "../../matching/index.ts";
 import type { ReadSession, Selection } from "../../store/index.ts";
-import { matchesOf } from "../matches/component-matches.ts";
+import { componentsWith } from "../matches/component-matches.ts";
 import type { StoredComponent } from "../matches/components.ts";
 import type { DecodedImage, Generation } from "./known-components.ts";
 import { vulnerabilitiesNamed } from "./known-vulnerabilities.ts";
@@ -68,7 +68,7 @@ export async function componentsAsked(
 ): Promise<string[] | undefined> {
   const { vulnerabilityIds = [] } = filter;
   if (vulnerabilityIds.length === 0) return undefined;
-  const ids = [...(await matchesOf(session, await vulnerabilitiesNamed(session, vulnerabilityIds))).keys()];
+  const ids = await componentsWith(session, await vulnerabilitiesNamed(session, vulnerabilityIds));
   await known.load(
     session,
     ids.map((id) => known.numberOf(id)),

@@ -2,7 +2,7 @@
  * What is known about components, kept in memory until it changes. A component has a number in each generation of the
  * memory, by which images name it. A generation ends when it has grown too large; calls that use it go on with it.
  */
-import { isOpen } from "../../matching/index.ts";
+import { isOpen, type UnmatchedReason } from "../../matching/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
 import { componentsMatching, readMatches, SharedMatches } from "../matches/component-matches.ts";
 import { readComponents, type StoredComponent } from "../matches/components.ts";
@@ -62,6 +62,7 @@ export class Generation {
   readonly #components: (StoredComponent | undefined)[];
   readonly #findings: (readonly Resolved[] | undefined)[];
   readonly #open: (readonly Resolved[])[];
+  readonly #reasons: Map<number, UnmatchedReason>;
   readonly #sharedMatches = new SharedMatches();
   readonly #sharedFindings = new SharedFindings();
   /** By uid. The row of an image that was removed and pushed again has the versions of before, and another time. */
@@ -81,9 +82,11 @@ export class Generation {
     this.#components = isKept ? [...from.#components] : [];
     this.#findings = isKept ? [...from.#findings] : [];
     this.#open = isKept ? [...from.#open] : [];
+    this.#reasons = new Map(isKept ? from.#reasons : []);
     for (const number of stale ?? []) {
       this.#components[number] = undefined;
       this.#findings[number] = undefined;
+      this.#reasons.delete(number);
     }
   }
 
@@ -128,6 +131,11 @@ export class Generation {
     return this.#numbers.numberOf(id);
   }
 
+  /** The number of a component that an image contains, among those that were decoded. */
+  knownNumber(id: string): number | undefined {
+    return this.#numbers.known(id);
+  }
+
   /** Reads those of the components that are not known yet. */
   async loadComponents(session: ReadSession, numbers: Iterable<number>): Promise<void> {
     const missing = [...numbers].filter((number) => this.#components[number] === undefined);
@@ -142,20 +150,27 @@ export class Generation {
       const some = missing.slice(start, start + portion);
       const ids = some.map((number) => this.#numbers.idOf(number));
       await this.loadComponents(session, some);
-      const matches = await readMatches(session, ids, this.#sharedMatches);
+      const { matches, reasons } = await readMatches(session, ids, this.#sharedMatches);
       const componentOf = (id: string) => this.component(this.numberOf(id));
       const findings = await resolveAll(session, matches, componentOf, this.#sharedFindings);
       for (const [i, number] of some.entries()) {
         const all = findings.get(ids[i]!)?.slice() ?? none; // without the space that it grew by
         this.#findings[number] = all;
         this.#open[number] = all.every(isOpen) ? all : all.filter(isOpen);
+        const reason = reasons.get(ids[i]!);
+        if (reason !== undefined) this.#reasons.set(number, reason);
       }
     }
   }
 
-  /** A component that was loaded. */
+  /** A component that was loaded, and exists. */
   component(number: number): StoredComponent {
     return this.#components[number]!;
+  }
+
+  /** Why it is not known whether a component that was loaded has a finding more; undefined if it has not. */
+  reason(number: number): UnmatchedReason | undefined {
+    return this.#reasons.get(number);
   }
 
   /** The findings of a component that was loaded, in all states. */

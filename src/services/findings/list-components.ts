@@ -64,6 +64,7 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
   }
   const numbers = await distinctNumbers(session, known, images);
   await known.loadComponents(session, numbers);
+  if (query.unmatched !== undefined) await known.load(session, numbers);
   const { nowMs } = environmentOf(context);
   const endedOfAll = query.endOfLife === undefined ? undefined : await endedComponents(session, known, numbers, nowMs);
   const isWanted = wantedPackages(query);
@@ -77,7 +78,7 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
     if (isWanted?.(component) === false) continue;
     if (licenses.size > 0 && !component.licenses.some((license) => licenses.has(license))) continue;
     if (endedOfAll !== undefined && endedOfAll.has(number) !== query.endOfLife) continue;
-    if (query.unmatched !== undefined && (unmatchedReason(component) !== undefined) !== query.unmatched) continue;
+    if (query.unmatched !== undefined && (reasonOf(known, number) !== undefined) !== query.unmatched) continue;
     total++;
     const imageCount = counts[number]!;
     const key = terms.map(({ column }) => orderValue(component, imageCount, column));
@@ -95,7 +96,7 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
       component: componentMessage(component),
       imageCount,
       levelCounts: countLevels(known.open(number)),
-      unmatchedReason: unmatchedReason(component) ?? "",
+      unmatchedReason: reasonOf(known, number) ?? "",
       endOfLife: ended.has(number),
       occurrences: occurrences?.get(component.id) ?? [],
     }),
@@ -108,6 +109,11 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
     skipped: request.skip,
     ...(last && { nextPageToken: tokenAfter(last.key) }),
   });
+}
+
+/** Why a component that was loaded is not matched, or not with all that is said of its package. */
+function reasonOf(known: Generation, number: number) {
+  return unmatchedReason(known.component(number)) ?? known.reason(number);
 }
 
 /** Where the components of an image are, by id: in the image itself, and in each of its platforms. */

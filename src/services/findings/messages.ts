@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   AssertionSchema,
+  type Component as ComponentMessage,
   ComponentSchema,
   type Finding,
   Finding_Confidence,
@@ -36,7 +37,7 @@ export function statesOf(given: readonly Finding_State[]): ReadonlySet<FindingSt
 
 /** @param place absent for a package without an image. */
 export function findingMessage(
-  component: Component,
+  component: ComponentMessage,
   { vulnerability, statements, sinceMs, fixedVersion }: Resolved,
   place?: FindingPlace,
 ): Finding {
@@ -45,7 +46,7 @@ export function findingMessage(
   const { fixState, justification, state } = deciding!.match;
   return create(FindingSchema, {
     ...(place && { repo: place.repo, digest: place.digest, tags: [...place.tags] }),
-    component: componentMessage(component),
+    component,
     vulnerabilityId: id,
     aliases: [...aliases],
     ...saying({ state, fixState, justification }),

@@ -32,9 +32,11 @@ interface Weights {
   readonly nowMs: number;
 }
 
+type VulnerabilitiesByUid = Map<string, KnownVulnerability>;
+
 /** Findings that were computed, and the vulnerabilities of them: equal ones are one object. */
 export class SharedFindings {
-  readonly vulnerabilities = new Map<string, KnownVulnerability>();
+  readonly vulnerabilities: VulnerabilitiesByUid = new Map();
   /** By the numbers of the matches and what their feeds cover. */
   readonly #found = new Map<string, Resolved>();
   readonly #numbers = new Map<Match, number>();
@@ -68,7 +70,7 @@ export async function resolveAll(
   session: ReadSession,
   matches: ReadonlyMap<string, readonly Match[]>,
   componentOf: (name: string) => Component,
-  shared = new SharedFindings(),
+  shared?: SharedFindings,
 ): Promise<Map<string, Resolved[]>> {
   const weights = {
     feedOrder: await readFeedOrder(session),
@@ -76,13 +78,13 @@ export async function resolveAll(
     nowMs: Date.now(),
   };
   const uids = new Set([...matches.values()].flatMap((some) => some.map(({ vulnerability }) => vulnerability)));
-  for (const uid of shared.vulnerabilities.keys()) uids.delete(uid);
-  for (const [uid, vulnerability] of await readVulnerabilities(session, uids))
-    shared.vulnerabilities.set(uid, vulnerability);
+  const known: VulnerabilitiesByUid = shared?.vulnerabilities ?? new Map();
+  const unknown = [...uids].filter((uid) => !known.has(uid));
+  for (const [uid, vulnerability] of await readVulnerabilities(session, unknown)) known.set(uid, vulnerability);
   const found = new Map<string, Resolved[]>();
   for (const [name, some] of matches) {
     await session.pause();
-    found.set(name, resolveOne(some, componentOf(name), weights, shared));
+    found.set(name, resolveOne(some, componentOf(name), weights, known, shared));
   }
   return found;
 }
@@ -91,18 +93,20 @@ function resolveOne(
   matches: readonly Match[],
   component: Component,
   { scopes, ...weighing }: Weights,
-  shared: SharedFindings,
+  known: VulnerabilitiesByUid,
+  shared: SharedFindings | undefined,
 ): Resolved[] {
   const [own, source] = componentKeys(component);
   const found: Resolved[] = [];
   for (const [uid, ofOne] of Map.groupBy(matches, ({ vulnerability }) => vulnerability)) {
-    const vulnerability = shared.vulnerabilities.get(uid);
+    const vulnerability = known.get(uid);
     if (vulnerability === undefined) continue; // its records were removed while this was read
     const covered = ofOne.map((match) => {
       const key = (match.isOfOrigin ? source : own)!.key;
       return { match, coverage: scopes.coverage(match.feed, key, component.distro) };
     });
-    found.push(shared.resolved(covered, () => weigh(covered, vulnerability, weighing)));
+    const compute = () => weigh(covered, vulnerability, weighing);
+    found.push(shared?.resolved(covered, compute) ?? compute());
   }
   return found;
 }

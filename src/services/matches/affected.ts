@@ -1,5 +1,5 @@
 /** What records of feeds say about packages, as it is stored: one row for each record and package key. */
-import type { PackageFact } from "../../matching/index.ts";
+import { AffectedPackage, type PackageFact } from "../../matching/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
 import { affectedPackages } from "./tables.ts";
 
@@ -18,6 +18,15 @@ export interface Affected extends PackageFact {
   readonly sinceMs: number;
   /** What it said before without a break, the latest first. */
   readonly earlier: readonly Earlier[];
+}
+
+/** What a record says about a package, read once to be compared with many components. */
+export interface ComparableAffected extends Affected {
+  readonly versions: AffectedPackage;
+}
+
+export function comparable(affected: Affected): ComparableAffected {
+  return { ...affected, versions: new AffectedPackage(affected.facts) };
 }
 
 /** What a record said about a package, from a time on. */
@@ -71,13 +80,13 @@ const portion = 1000;
 /** What all records say about these packages, by package key. */
 export async function affectedByKey(
   session: ReadSession,
-  keys: readonly string[],
-): Promise<ReadonlyMap<string, readonly Affected[]>> {
-  const found = new Map<string, Affected[]>(keys.map((key) => [key, []]));
-  const where = [{ column: "package_key", in: [...found.keys()] }];
+  keys: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, readonly ComparableAffected[]>> {
+  const found = new Map<string, ComparableAffected[]>([...keys].map((key) => [key, []]));
+  const where = [{ column: "package_key", in: [...keys] }];
   const orderBy = [{ column: "package_key", descending: false }];
   if (found.size === 0) return found;
   for await (const rows of session.pages(affectedPackages, { where, orderBy, limit: portion }))
-    for (const row of rows) found.get(row.columns.package_key as string)!.push(affectedOf(row));
+    for (const row of rows) found.get(row.columns.package_key as string)!.push(comparable(affectedOf(row)));
   return found;
 }

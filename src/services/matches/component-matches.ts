@@ -3,8 +3,7 @@
  * component or changes what is affected, so that they are never stale. A match that ends keeps its times.
  */
 import {
-  AffectedPackage,
-  type Component,
+  type AffectedPackage,
   type ComponentKey,
   componentKeys,
   type FindingState,
@@ -15,7 +14,7 @@ import {
 import { fixedUid } from "../../new-uid.ts";
 import { newRow } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
-import { type Affected, affectedByKey } from "./affected.ts";
+import { type Affected, affectedByKey, type ComparableAffected, comparable } from "./affected.ts";
 import { componentsWithKeys, type StoredComponent } from "./components.ts";
 import { changeRevision, lockMatches } from "./revision.ts";
 import { componentMatches } from "./tables.ts";
@@ -45,30 +44,24 @@ export interface Match extends Statement {
 const portion = 300;
 const rowPortion = 5000;
 
-/** The facts of a row, and the keys of a component with their versions, read once for all comparisons. */
-const compiled = new WeakMap<Affected, AffectedPackage>();
-const keys = new WeakMap<Component, readonly ComponentKey[]>();
-
-function keysOf(component: Component): readonly ComponentKey[] {
-  const known = keys.get(component) ?? componentKeys(component);
-  keys.set(component, known);
-  return known;
-}
-
-/** The keys by which facts find a component, each once, its own first. */
-export function keysFor(component: Component): readonly string[] {
-  return [...new Set(keysOf(component).map(({ key }) => key))];
+/** What is said of those with any of some keys. Of equal keys, as of a source package of the same name, each once. */
+export function saidOf<T>(keys: readonly ComponentKey[], byKey: ReadonlyMap<string, readonly T[]>): readonly T[] {
+  const [own, source] = keys;
+  const ofOwn = byKey.get(own!.key) ?? [];
+  const ofSource = source === undefined || source.key === own!.key ? [] : (byKey.get(source.key) ?? []);
+  return ofSource.length === 0 ? ofOwn : [...ofOwn, ...ofSource];
 }
 
 /**
- * What a record says about a component; undefined when it says nothing about it, or the reason why it is not known what
- * it says.
+ * What a record says about the component with these keys; undefined when it says nothing about it, or the reason why it
+ * is not known what it says.
  */
-export function statementOf(component: Component, affected: Affected): Statement | UnmatchedReason | undefined {
-  const facts = compiled.get(affected) ?? new AffectedPackage(affected.facts);
-  compiled.set(affected, facts);
-  for (const at of keysOf(component)) {
-    const said = facts.evaluate([at]);
+export function statementOf(
+  keys: readonly ComponentKey[],
+  affected: ComparableAffected,
+): Statement | UnmatchedReason | undefined {
+  for (const at of keys) {
+    const said = affected.versions.evaluate([at]);
     if (said !== undefined) return statementAt(at, said, affected);
   }
   return undefined;
@@ -99,13 +92,18 @@ function statementAt(
  * not depend on when the component was stored.
  * @param affected which says something now.
  */
-export function sayingSinceMs(component: Component, affected: Affected): number {
+export function sayingSinceMs(keys: readonly ComponentKey[], affected: Affected): number {
   let { sinceMs } = affected;
   for (const before of affected.earlier) {
-    if (typeof statementOf(component, { ...affected, ...before }) !== "object") break;
+    if (typeof statementOf(keys, comparable({ ...affected, ...before })) !== "object") break;
     sinceMs = before.sinceMs;
   }
   return sinceMs;
+}
+
+/** What the row of a match has: a statement that holds or has ended, and why it is not known what is said now. */
+interface StoredMatch extends Partial<Omit<Match, "vulnerability">> {
+  readonly reason?: UnmatchedReason | undefined;
 }
 
 /** Writes what is known about components that were just stored. */
@@ -114,18 +112,14 @@ export async function matchComponents(
   added: readonly StoredComponent[],
   nowMs: number,
 ): Promise<void> {
-  const known = await affectedByKey(session, [...new Set(added.flatMap(keysFor))]);
-  for (const component of added)
-    for (const affected of keysFor(component).flatMap((key) => known.get(key) ?? [])) {
-      const statement = statementOf(component, affected);
-      if (typeof statement === "object")
-        await insertMatch(
-          session,
-          component.id,
-          affected.uid,
-          { ...statement, sinceMs: sayingSinceMs(component, affected) },
-          nowMs,
-        );
+  const components = added.map((component) => ({ id: component.id, keys: componentKeys(component) }));
+  const known = await affectedByKey(session, new Set(components.flatMap(({ keys }) => keys.map(({ key }) => key))));
+  for (const { id, keys } of components)
+    for (const affected of saidOf(keys, known)) {
+      const said = statementOf(keys, affected);
+      if (said === undefined) continue;
+      const match = typeof said === "string" ? { reason: said } : { ...said, sinceMs: sayingSinceMs(keys, affected) };
+      await insertMatch(session, id, affected, match, nowMs);
     }
 }
 
@@ -143,19 +137,24 @@ export async function refreshMatches(
   const stored = await matchRowsOf(session, [...removed, ...saved.map(({ uid }) => uid)]);
   const changed = new Set([...stored.values()].flat().map(idOf));
   for (const uid of removed) for (const row of stored.get(uid) ?? []) await endMatch(session, row, nowMs);
-  const byKey = Map.groupBy(saved, ({ key }) => key);
+  const byKey = Map.groupBy(saved.map(comparable), ({ key }) => key);
   const holding = new Map(saved.map(({ uid }) => [uid, new Set<string>()]));
   if (byKey.size > 0)
     for await (const components of componentsWithKeys(session, [...byKey.keys()]))
-      for (const component of components)
-        for (const affected of keysFor(component).flatMap((key) => byKey.get(key) ?? [])) {
-          const statement = statementOf(component, affected);
-          if (typeof statement !== "object") continue;
-          const rows = stored.get(affected.uid) ?? [];
-          await saveMatch(session, component.id, affected.uid, statement, rows, nowMs);
+      for (const component of components) {
+        const keys = componentKeys(component);
+        for (const affected of saidOf(keys, byKey)) {
+          const said = statementOf(keys, affected);
+          if (said === undefined) continue;
+          const row = stored.get(affected.uid)?.find((each) => idOf(each) === component.id);
+          if (row === undefined) {
+            const match = typeof said === "string" ? { reason: said } : { ...said, sinceMs: nowMs };
+            await insertMatch(session, component.id, affected, match, nowMs);
+          } else await saveMatch(session, affected, said, row, nowMs);
           holding.get(affected.uid)!.add(component.id);
           changed.add(component.id);
         }
+      }
   for (const { uid } of saved)
     for (const row of stored.get(uid) ?? []) if (!holding.get(uid)!.has(idOf(row))) await endMatch(session, row, nowMs);
   await changeRevision(session, { components: [...changed], vulnerabilities: [] });
@@ -172,35 +171,41 @@ export async function regroupMatches(
   await changeRevision(session, { components: rows.map(idOf), vulnerabilities: [] });
 }
 
-/** The matches that hold, of each of these components that has any, by its id. */
+/** What is known about components, of each that it is known about, by its id. */
+interface KnownMatches {
+  /** Those that hold. */
+  readonly matches: ReadonlyMap<string, readonly Match[]>;
+  /** Why it is not known whether something holds. */
+  readonly reasons: ReadonlyMap<string, UnmatchedReason>;
+}
+
+/** What is known about these components. */
 export async function readMatches(
   session: ReadSession,
   ids: readonly string[],
-  shared = new SharedMatches(),
-): Promise<Map<string, Match[]>> {
-  return matchesById(await rowsWith(session, "component", ids), shared);
+  shared: SharedMatches,
+): Promise<KnownMatches> {
+  const matches = new Map<string, Match[]>();
+  const reasons = new Map<string, UnmatchedReason>();
+  for (const [id, rows] of Map.groupBy(await rowsWith(session, "component", ids), idOf)) {
+    const stored = rows.map((row) => ({ row, match: storedOf(row) }));
+    const holding = stored.flatMap(({ row, match }) => shared.matchOf(row, match) ?? []);
+    if (holding.length > 0) matches.set(id, holding);
+    const reason = stored.find(({ match }) => match.reason !== undefined)?.match.reason;
+    if (reason !== undefined) reasons.set(id, reason);
+  }
+  return { matches, reasons };
 }
 
-/** The same, of these vulnerabilities only. */
-export async function matchesOf(
-  session: ReadSession,
-  vulnerabilities: readonly string[],
-): Promise<Map<string, Match[]>> {
-  return matchesById(await rowsWith(session, "vulnerability", vulnerabilities), new SharedMatches());
+/** The ids of the components that one of these vulnerabilities holds of. */
+export async function componentsWith(session: ReadSession, vulnerabilities: readonly string[]): Promise<string[]> {
+  const rows = await rowsWith(session, "vulnerability", vulnerabilities);
+  return [...new Set(rows.filter((row) => holds(storedOf(row))).map(idOf))];
 }
 
-/** The ids of the components that one of these vulnerabilities is matched with, or was. */
+/** The ids of the components about which something is known of one of these vulnerabilities, or was. */
 export async function componentsMatching(session: ReadSession, vulnerabilities: readonly string[]): Promise<string[]> {
   return (await rowsWith(session, "vulnerability", vulnerabilities)).map(idOf);
-}
-
-function matchesById(rows: readonly Row[], shared: SharedMatches): Map<string, Match[]> {
-  const found = new Map<string, Match[]>();
-  for (const [id, ofOne] of Map.groupBy(rows, idOf)) {
-    const matches = ofOne.map((row) => shared.matchOf(row)).filter(({ untilMs }) => untilMs === undefined);
-    if (matches.length > 0) found.set(id, matches);
-  }
-  return found;
 }
 
 /** By the uid of the row of `affected_packages`. */
@@ -228,9 +233,11 @@ async function rowsWith(
 export class SharedMatches {
   readonly #byAffected = new Map<string, Match[]>();
 
-  matchOf(row: Row): Match {
+  /** The match of a row; undefined if it does not hold. */
+  matchOf(row: Row, stored: StoredMatch): Match | undefined {
+    if (!holds(stored)) return undefined;
     const affected = affectedUidOf(row);
-    const match = matchOf(row);
+    const match = { vulnerability: row.columns.vulnerability as string, ...stored };
     const others = this.#byAffected.get(affected);
     if (others === undefined) {
       this.#byAffected.set(affected, [match]);
@@ -249,7 +256,6 @@ function isSame(a: Match, b: Match): boolean {
     a.state === b.state &&
     a.fixedVersion === b.fixedVersion &&
     a.sinceMs === b.sinceMs &&
-    a.untilMs === b.untilMs &&
     a.fixState === b.fixState &&
     a.justification === b.justification &&
     a.isOfOrigin === b.isOfOrigin &&
@@ -268,45 +274,66 @@ function affectedUidOf({ columns }: Row): string {
   return columns.affected as string;
 }
 
-function matchOf({ columns, body }: Row): Match {
-  return { vulnerability: columns.vulnerability as string, ...JSON.parse(Buffer.from(body).toString()) };
+function storedOf({ body }: Row): StoredMatch {
+  return JSON.parse(Buffer.from(body).toString());
+}
+
+function holds(stored: StoredMatch): stored is Omit<Match, "vulnerability"> {
+  return stored.state !== undefined && stored.untilMs === undefined;
 }
 
 async function insertMatch(
   session: WriteSession,
   id: string,
-  affected: string,
-  match: Match,
+  { uid, vulnerability }: Affected,
+  match: StoredMatch,
   nowMs: number,
 ): Promise<void> {
-  const uid = fixedUid("match", id, affected);
-  await session.insert(componentMatches, newRow(uid, "", nowMs, contentOf(id, affected, match)));
+  const columns = { component: id, vulnerability, affected: uid };
+  const row = newRow(fixedUid("match", id, uid), "", nowMs, { body: bodyOf(match), columns });
+  await session.insert(componentMatches, row);
 }
 
+/** Stores what is said now about a component of which something was said before. */
 async function saveMatch(
   session: WriteSession,
-  id: string,
-  affected: string,
-  statement: Statement,
-  stored: readonly Row[],
+  { vulnerability }: Affected,
+  said: Statement | UnmatchedReason,
+  row: Row,
   nowMs: number,
 ): Promise<void> {
-  const row = stored.find((each) => idOf(each) === id);
-  if (row === undefined) return insertMatch(session, id, affected, { ...statement, sinceMs: nowMs }, nowMs);
-  const before = matchOf(row);
-  const sinceMs = before.untilMs === undefined ? before.sinceMs : nowMs;
-  const content = contentOf(id, affected, { ...statement, sinceMs });
-  if (Buffer.compare(content.body, row.body) !== 0 || row.columns.vulnerability !== statement.vulnerability)
-    await session.update(componentMatches, { ...row, ...content, updateTimeUs: nowMs * 1000 });
+  const before = storedOf(row);
+  const match =
+    typeof said === "string"
+      ? { ...ended(before, nowMs), reason: said }
+      : { ...said, sinceMs: holds(before) ? before.sinceMs : nowMs };
+  await updateMatch(session, row, match, nowMs, vulnerability);
 }
 
 async function endMatch(session: WriteSession, row: Row, nowMs: number): Promise<void> {
-  const match = matchOf(row);
-  if (match.untilMs !== undefined) return;
-  const content = contentOf(idOf(row), affectedUidOf(row), { ...match, untilMs: nowMs });
-  await session.update(componentMatches, { ...row, ...content, updateTimeUs: nowMs * 1000 });
+  const before = storedOf(row);
+  if (before.state === undefined) await session.remove(componentMatches, row.uid);
+  else await updateMatch(session, row, ended(before, nowMs), nowMs);
 }
 
-function contentOf(component: string, affected: string, { vulnerability, ...match }: Match) {
-  return { body: Buffer.from(JSON.stringify(match)), columns: { component, vulnerability, affected } };
+function ended({ reason: _, ...match }: StoredMatch, nowMs: number): StoredMatch {
+  return match.state === undefined ? {} : { ...match, untilMs: match.untilMs ?? nowMs };
+}
+
+async function updateMatch(
+  session: WriteSession,
+  row: Row,
+  match: StoredMatch,
+  nowMs: number,
+  vulnerability = row.columns.vulnerability as string,
+): Promise<void> {
+  const body = bodyOf(match);
+  if (Buffer.compare(body, row.body) === 0 && row.columns.vulnerability === vulnerability) return;
+  const columns = { ...row.columns, vulnerability };
+  await session.update(componentMatches, { ...row, columns, body, updateTimeUs: nowMs * 1000 });
+}
+
+/** The vulnerability is a column. */
+function bodyOf({ vulnerability: _, ...match }: StoredMatch & { readonly vulnerability?: string }): Buffer {
+  return Buffer.from(JSON.stringify(match));
 }

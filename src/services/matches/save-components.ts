@@ -1,8 +1,8 @@
 /** Storing components. What is known about one is stored with it, in the same transaction. */
-import type { Component } from "../../matching/index.ts";
+import { type Component, componentKeys } from "../../matching/index.ts";
 import { newRow } from "../../resource/index.ts";
 import type { WriteSession } from "../../store/index.ts";
-import { keysFor, matchComponents } from "./component-matches.ts";
+import { matchComponents } from "./component-matches.ts";
 import { componentUid, readComponents, type StoredComponent } from "./components.ts";
 import { changeRevision, lockMatches } from "./revision.ts";
 import { components } from "./tables.ts";
@@ -25,7 +25,7 @@ export async function saveComponents(
   const added: StoredComponent[] = [];
   const changed: string[] = [];
   for (const { id, component, licenses, stored } of await changesIn(session, given)) {
-    const keys = keysFor(component);
+    const keys = [...new Set(componentKeys(component).map(({ key }) => key))];
     const columns = { package_key: keys[0]!, keys };
     const body = Buffer.from(JSON.stringify({ ...(stored ?? component), id: undefined, licenses }));
     if (stored === undefined) {

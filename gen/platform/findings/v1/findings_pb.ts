@@ -731,7 +731,7 @@ export type PackageResult = Message<"platform.findings.v1.PackageResult"> & {
   findings: Finding[];
 
   /**
-   * Why nothing can be said about the package, in words; empty when it was matched.
+   * Why nothing, or not everything, can be said about the package, in words; empty when it was matched.
    *
    * @generated from field: string unmatched_reason = 3;
    */

@@ -696,7 +696,7 @@ export type ListedComponent = Message<"platform.findings.v1.ListedComponent"> & 
   levelCounts: LevelCount[];
 
   /**
-   * Why nothing can be said about it, in words; empty when it was matched.
+   * Why nothing, or not everything, can be said about it, in words; empty when it was matched.
    *
    * @generated from field: string unmatched_reason = 4;
    */
@@ -822,7 +822,7 @@ export type ListComponentsRequest = Message<"platform.findings.v1.ListComponents
   licenses: string[];
 
   /**
-   * Only packages that cannot be matched, or those that can.
+   * Only packages that cannot be matched with all that is said of them, or those that can.
    *
    * @generated from field: optional bool unmatched = 8;
    */
