@@ -151,23 +151,19 @@ async function byFindings(
   }
   const compare = keyComparison(order);
   const leading = new Leading<Keyed>(skip + limit + 1, (a, b) => compare(a.key, b.key));
-  const [{ column: first, descending }] = order as [OrderTerm];
-  const isAfter = (timeMs: number, key: readonly ScalarValue[]) =>
-    descending ? timeMs < Number(key[0]) : timeMs > Number(key[0]);
   let total = 0;
   for (const image of images) {
     for (let i = 0; i < image.numbers.length; i++) {
       const number = image.numbers[i]!;
       const some = findings.get(number);
       if (some === undefined) continue;
-      const sinceMs = image.since[i]! * 1000;
+      const [component, sinceMs] = [known.component(number), image.since[i]! * 1000];
       for (const finding of some) {
-        const timeMs = firstSeenMs({ finding, sinceMs });
-        if (isIn !== undefined && !isIn(timeMs)) continue;
+        const placed = { component, finding, image, sinceMs };
+        if (isIn !== undefined && !isIn(firstSeenMs(placed))) continue;
         total++;
-        // There may be millions: the time alone tells of most that they are not on the page.
-        if (first === "first_seen" && leading.last !== undefined && isAfter(timeMs, leading.last.key)) continue;
-        const placed = { component: known.component(number), finding, image, sinceMs };
+        // There may be millions, of which the page shows few: most are passed over without making their keys.
+        if (leading.last !== undefined && !isBefore(placed, leading.last.key, order)) continue;
         const key = order.map(({ column }) => orderValue(placed, column));
         if (after === undefined || compare(key, after) > 0) leading.add({ key, placed });
       }
@@ -176,6 +172,16 @@ async function byFindings(
   }
   const placed = leading.items().map((each) => each.placed);
   return { findings: placed.slice(skip), total };
+}
+
+/** Whether a finding is before a key in an order. Values are only looked up until one differs. */
+function isBefore(placed: PlacedFinding, key: readonly ScalarValue[], order: readonly OrderTerm[]): boolean {
+  for (let i = 0; i < order.length; i++) {
+    const { column, descending } = order[i]!;
+    const value = orderValue(placed, column);
+    if (value !== key[i]) return value! < key[i]! !== descending;
+  }
+  return false;
 }
 
 /** How many of the images contain each component that has findings, by its number. */
