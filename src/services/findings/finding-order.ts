@@ -2,7 +2,7 @@
 import { keyComparison, type OrderTerm, type ReadSession, type ScalarValue } from "../../store/index.ts";
 import type { StoredComponent } from "../matches/components.ts";
 import type { FoundFindings } from "./found-findings.ts";
-import { sinceMsIn } from "./image-members.ts";
+import { sinceMsAt, sinceMsIn } from "./image-members.ts";
 import type { DecodedImage, Generation } from "./known-components.ts";
 import { Leading } from "./leading.ts";
 import type { Resolved } from "./resolved.ts";
@@ -157,7 +157,7 @@ async function byFindings(
       const number = image.numbers[i]!;
       const some = findings.get(number);
       if (some === undefined) continue;
-      const [component, sinceMs] = [known.component(number), image.since[i]! * 1000];
+      const [component, sinceMs] = [known.component(number), sinceMsAt(image, i)];
       for (const finding of some) {
         const placed = { component, finding, image, sinceMs };
         if (isIn !== undefined && !isIn(firstSeenMs(placed))) continue;

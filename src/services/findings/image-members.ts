@@ -10,8 +10,13 @@ import type { ComponentNumbers } from "./component-numbers.ts";
 export interface Members {
   /** The numbers of components, sorted. */
   readonly numbers: Uint32Array;
-  /** Since when the image is known to have each of them, in seconds since 1970. */
-  readonly since: Uint32Array;
+  /** Since when the image is known to have each of them, in seconds since 1970: one time where it is that of all. */
+  readonly since: number | Uint32Array;
+}
+
+/** The time of the component at a place in {@link Members.numbers}, in milliseconds since 1970. */
+export function sinceMsAt({ since }: Members, place: number): number {
+  return (typeof since === "number" ? since : since[place]!) * 1000;
 }
 
 /** Of a long array: 1 MB. */
@@ -49,11 +54,16 @@ export class ImageMembers {
     });
     this.#pairs.subarray(0, count).sort();
     this.#count += count;
-    const [numbers, since] = [this.#take(count), this.#take(count)];
+    const numbers = this.#take(count);
+    const first = halves[1 - highHalf]!;
+    let isSame = true;
     for (let i = 0; i < count; i++) {
       numbers[i] = halves[2 * i + highHalf]!;
-      since[i] = halves[2 * i + 1 - highHalf]!;
+      if (halves[2 * i + 1 - highHalf] !== first) isSame = false;
     }
+    if (isSame) return { numbers, since: first };
+    const since = this.#take(count);
+    for (let i = 0; i < count; i++) since[i] = halves[2 * i + 1 - highHalf]!;
     return { numbers, since };
   }
 
@@ -76,12 +86,13 @@ export class ImageMembers {
 }
 
 /** Since when an image is known to have a component, in milliseconds since 1970; undefined if it has not. */
-export function sinceMsIn({ numbers, since }: Members, number: number): number | undefined {
+export function sinceMsIn(members: Members, number: number): number | undefined {
+  const { numbers } = members;
   let [low, high] = [0, numbers.length - 1];
   while (low <= high) {
     const middle = (low + high) >> 1;
     const found = numbers[middle]!;
-    if (found === number) return since[middle]! * 1000;
+    if (found === number) return sinceMsAt(members, middle);
     if (found < number) low = middle + 1;
     else high = middle - 1;
   }

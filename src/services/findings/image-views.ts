@@ -12,6 +12,7 @@ import type { ReadSession, Row } from "../../store/index.ts";
 import { readImages } from "../registry/images.ts";
 import { repos } from "../registry/repos.ts";
 import { distinctNumbers } from "./found-findings.ts";
+import { sinceMsAt } from "./image-members.ts";
 import type { DecodedImage, Generation } from "./known-components.ts";
 import type { Resolved } from "./resolved.ts";
 import { tagsOf } from "./selected-images.ts";
@@ -51,7 +52,8 @@ export async function imageViews(session: ReadSession, known: Generation, rows: 
 }
 
 /** The findings of an image that are affected or under investigation, and when the oldest was first seen. */
-function countsOf(known: Generation, { numbers, since }: DecodedImage) {
+function countsOf(known: Generation, image: DecodedImage) {
+  const { numbers } = image;
   const counts: number[] = [];
   let oldestMs: number | undefined;
   // Without iterators and maps: there are hundreds of components for each image of a page.
@@ -60,7 +62,7 @@ function countsOf(known: Generation, { numbers, since }: DecodedImage) {
     for (let k = 0; k < open.length; k++) {
       const { vulnerability, sinceMs } = open[k]!;
       counts[vulnerability.level] = (counts[vulnerability.level] ?? 0) + 1;
-      const firstMs = Math.max(sinceMs, since[i]! * 1000);
+      const firstMs = Math.max(sinceMs, sinceMsAt(image, i));
       if (oldestMs === undefined || firstMs < oldestMs) oldestMs = firstMs;
     }
   }

@@ -29,7 +29,7 @@ import { countRows, type Key, type Plan, planOf, readEachRange, readKeys, readRo
 import type { Page, Reading } from "./reading.ts";
 import { type Resolved, resolve, withRanges } from "./selection.ts";
 
-/** As {@link walkFactor} where the content of each row on the walk is checked, and times the pages of this many rows. */
+/** As {@link walkFactor} where the content of each row on the walk is checked, for each `contentPage` of the rows. */
 const contentWalkFactor = 100;
 const contentPage = 50;
 /** The ranges in the second query over many. Each further query takes four times as many. */

@@ -2,6 +2,7 @@
 import type { Finding_Level } from "../../../../gen/platform/findings/v1/findings_pb.ts";
 import type { ReadSession, Selection } from "../../../store/index.ts";
 import { distinctNumbers, readImagesOf } from "../found-findings.ts";
+import { sinceMsAt } from "../image-members.ts";
 import type { DecodedImage, Generation, KnownComponents } from "../known-components.ts";
 import { taggedImages } from "../selected-images.ts";
 import { countsOf, type LevelNumbers, msOfDay } from "./stored-counts.ts";
@@ -41,17 +42,19 @@ export async function openVulnerabilities(
   return repos;
 }
 
-/** Since when one of the images has each component with something open, in seconds since 1970, by its number. */
+/** Since when one of the images has each component with something open, in milliseconds since 1970, by its number. */
 async function sinceByComponent(
   session: ReadSession,
   known: Generation,
   images: readonly DecodedImage[],
 ): Promise<ReadonlyMap<number, number>> {
   const found = new Map<number, number>();
-  for (const { numbers, since } of images) {
-    for (let i = 0; i < numbers.length; i++) {
-      const number = numbers[i]!;
-      if (known.open(number).length > 0) found.set(number, Math.min(since[i]!, found.get(number) ?? since[i]!));
+  for (const image of images) {
+    for (let i = 0; i < image.numbers.length; i++) {
+      const number = image.numbers[i]!;
+      if (known.open(number).length === 0) continue;
+      const sinceMs = sinceMsAt(image, i);
+      found.set(number, Math.min(sinceMs, found.get(number) ?? sinceMs));
     }
     await session.pause();
   }
@@ -60,10 +63,10 @@ async function sinceByComponent(
 
 function openIn(known: Generation, sinceOf: ReadonlyMap<number, number>): OpenVulnerabilities {
   const open = new Map<string, OpenVulnerability>();
-  for (const [number, since] of sinceOf)
+  for (const [number, ofImageMs] of sinceOf)
     for (const { vulnerability, sinceMs } of known.open(number)) {
       const { id, level, aliases } = vulnerability;
-      const firstSeenMs = Math.max(sinceMs, since * 1000);
+      const firstSeenMs = Math.max(sinceMs, ofImageMs);
       const other = open.get(id);
       if (other === undefined) open.set(id, { level, aliases, firstSeenMs });
       else other.firstSeenMs = Math.min(other.firstSeenMs, firstSeenMs);
