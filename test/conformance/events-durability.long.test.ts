@@ -20,8 +20,8 @@ import { codes } from "./outcome.ts";
 import { makeRandomCalls, type Send } from "./random-calls.ts";
 import { callOverRest } from "./rest-client.ts";
 
-const calls = 1000;
-const kills = 4;
+const calls = 500;
+const kills = 2;
 const env = { PLATFORM_ALLOW_LOOPBACK_SINKS: "true" };
 
 const postgres = inject("postgres") ?? { missing: "the project has no global set-up" };

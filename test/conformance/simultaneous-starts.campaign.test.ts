@@ -6,7 +6,7 @@ import { runHere } from "../cli/run-here.ts";
 import { onEveryEmptyDatabase } from "../databases/databases.ts";
 
 const servers = 4;
-const rounds = Array.from({ length: campaign({ short: 2, full: 8 }) }, (_, i) => i + 1);
+const rounds = Array.from({ length: campaign({ short: 2, full: 4 }) }, (_, i) => i + 1);
 
 onEveryEmptyDatabase("four servers at once", (database) => {
   test.each(rounds)("all serve, round %i", { timeout: 120_000 }, async () => {

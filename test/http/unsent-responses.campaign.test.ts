@@ -19,7 +19,6 @@ const megabyte = 2 ** 20;
 const amounts = campaign({
   short: [[12, 3_000_000]],
   full: [
-    [8, 5_000_000],
     [20, 5_000_000],
     [100, 250_000],
   ],

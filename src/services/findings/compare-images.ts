@@ -14,7 +14,7 @@ import { databaseOf } from "../../resource/index.ts";
 import { comparePackageVersions } from "../../versions/index.ts";
 import type { StoredComponent } from "../matches/components.ts";
 import { imageContents } from "../matches/tables.ts";
-import { sinceMsIn } from "./image-members.ts";
+import { sinceMsAt } from "./image-members.ts";
 import { type FoundImage, findImage } from "./image-names.ts";
 import { imageViews } from "./image-views.ts";
 import type { DecodedImage, Generation } from "./known-components.ts";
@@ -60,17 +60,20 @@ interface Side {
   readonly tags: readonly string[];
   /** By id. */
   readonly components: ReadonlyMap<string, StoredComponent>;
-  readonly found: readonly OfPackage[];
+  /** The components with something open, by purl. */
+  readonly affected: readonly Affected[];
 }
 
 function sideOf(known: Generation, image: FoundImage, decoded: DecodedImage, tags: readonly string[]): Side {
-  const components = [...decoded.numbers].map((number) => known.component(number));
-  const found = [...decoded.numbers].flatMap((number) => {
+  const components = new Map<string, StoredComponent>();
+  const affected: Affected[] = [];
+  for (const [place, number] of decoded.numbers.entries()) {
     const component = known.component(number);
-    const sinceMs = sinceMsIn(decoded, number)!;
-    return known.open(number).map((finding) => ({ component, finding, sinceMs }));
-  });
-  return { image, tags, components: new Map(components.map((component) => [component.id, component])), found };
+    const open = known.open(number);
+    components.set(component.id, component);
+    if (open.length > 0) affected.push({ component, open, sinceMs: sinceMsAt(decoded, place) });
+  }
+  return { image, tags, components, affected: affected.sort((a, b) => byPurl(a.component, b.component)) };
 }
 
 /** Versions of a package that differ are pairs, in order; what has no other one of a pair is added or removed. */
@@ -109,6 +112,13 @@ function byPurl(a: StoredComponent, b: StoredComponent): number {
   return a.purl < b.purl ? -1 : a.purl > b.purl ? 1 : 0;
 }
 
+/** A component with what is open of it. */
+interface Affected {
+  readonly component: StoredComponent;
+  readonly open: readonly Resolved[];
+  readonly sinceMs: number;
+}
+
 /** A vulnerability of a package that is open. */
 interface OfPackage {
   readonly component: StoredComponent;
@@ -136,11 +146,14 @@ function findingChanges(before: Side, after: Side) {
 }
 
 /** By vulnerability and package; of several versions of a package the first. */
-function findingsByPackage({ found }: Side): Map<string, OfPackage> {
+function findingsByPackage({ affected }: Side): Map<string, OfPackage> {
   const byPackage = new Map<string, OfPackage>();
-  for (const each of [...found].sort((a, b) => byPurl(a.component, b.component))) {
-    const key = `${each.finding.vulnerability.uid} ${packageKey(each.component)}`;
-    if (!byPackage.has(key)) byPackage.set(key, each);
+  for (const { component, open, sinceMs } of affected) {
+    const key = packageKey(component);
+    for (const finding of open) {
+      const ofPackage = `${finding.vulnerability.uid} ${key}`;
+      if (!byPackage.has(ofPackage)) byPackage.set(ofPackage, { component, finding, sinceMs });
+    }
   }
   return byPackage;
 }
