@@ -65,8 +65,9 @@ const largeBytes = 80 * 1024 * 1024;
  * when it starts. A full collection runs when the heap has grown to two and a half times its size; V8 would let it grow
  * further and then pause for longer. At 1.2 and 1.6 times, large list responses alone made ten full collections a
  * second, of 9 ms each. One that is large grows to one and a half times: what 100,000 components with 225,000 findings
- * leave in memory, beyond an idle server, was 575 MB and is 370 MB. Young garbage, of which little survives, is collected without other threads: when these got no
- * processor, the program waited for them twenty times as long as a collection without them takes.
+ * leave in memory, beyond an idle server, was 575 MB and is 370 MB. Young garbage, of which little survives, is
+ * collected without other threads: when these got no processor, the program waited for them twenty times as long as a
+ * collection without them takes.
  */
 export function shortenPauses(): void {
   setFlagsFromString("--heap-growing-percent=150");

@@ -115,11 +115,14 @@ async function saveLists(
 /** Removes the images of a repo, their packages and bills of materials. */
 export async function removeImages(session: WriteSession, repoUid: string): Promise<void> {
   // The moves of tags are many, and nothing shows them without the tag: they are removed in the background.
-  const tables = [images, imagePackages, imageContents, imageMembers, sbomDocuments.table, sbomFiles];
+  const tables = [images, imagePackages, imageContents, sbomDocuments.table, sbomFiles];
   await Promise.all(
     tables.map(async (table) => {
       for await (const rows of session.pages(table, { parent: repoUid, limit: 200, columns: [] }))
-        for (const { uid } of rows) await session.remove(table, uid);
+        for (const { uid } of rows) {
+          await session.remove(table, uid);
+          if (table === imageContents) await session.remove(imageMembers, uid);
+        }
     }),
   );
 }
