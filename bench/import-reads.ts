@@ -37,10 +37,10 @@ try {
   const baseUrl = await listening(server);
   const read = reader(baseUrl, token!);
   await read(AbortSignal.timeout(2000)); // warm
-  print("reads, idle", await read(AbortSignal.timeout(idleMs)));
+  print("reads, idle, of nothing", await read(AbortSignal.timeout(idleMs)));
   for (const title of ["first import", "second import"]) {
     const done = new AbortController();
-    const child = start(["import", "advisories", feed, "--group", group!, ...database]);
+    const child = start(["import", "advisories", feed, "--distribution", "wolfi", "--group", group!, ...database]);
     const startMs = performance.now();
     const peak = peakMemory(child, done.signal);
     const reading = read(done.signal);
@@ -49,6 +49,7 @@ try {
     done.abort();
     console.log(`${title}: ${seconds.toFixed(1)} s, ${await peak} MB: ${summary}`);
     print(`reads, ${title}`, await reading);
+    print("reads, idle, of what was imported", await read(AbortSignal.timeout(idleMs)));
   }
 } finally {
   server?.kill();
