@@ -23,7 +23,7 @@ export interface DecodedImage extends Members {
 const maxComponents = 200_000;
 const maxMemberships = 8_000_000;
 /** The components that are read at once. */
-const portion = 1000;
+const portion = 300;
 
 /** The memory of one server. */
 export class KnownComponents {

@@ -22,9 +22,9 @@ export interface ImageFilter {
   readonly components?: readonly string[] | undefined;
 }
 
-/** The rows that are read at once, and those of images: they are short, and a search for sets begins anew for each. */
+/** The rows that are read at once, and those that an index of sets finds: each further page searches it anew. */
 const portion = 500;
-const imagePortion = 5000;
+const foundPortion = 5000;
 
 /**
  * The selection of a filter among the images in `scopes`. The manifest of a platform in an index is left out, unless
@@ -100,7 +100,9 @@ async function taggedUids(session: ReadSession, ofTags: Selection): Promise<Read
 
 /** The rows of the images of a selection, by uid, in portions. */
 export function imageRows(session: ReadSession, selection: Selection): AsyncGenerator<Row[]> {
-  return session.pages(imageContents, { ...selection, limit: imagePortion, columns: ["digest"] });
+  const isFound = selection.where?.some(({ column }) => column === "components") === true;
+  const limit = isFound ? foundPortion : portion;
+  return session.pages(imageContents, { ...selection, limit, columns: ["digest"] });
 }
 
 const maxTags = 10;
