@@ -84,11 +84,12 @@ export function countingOf(
 ): Map<number, readonly Resolved[]> {
   const ids = new Set(filter.vulnerabilityIds);
   const found = new Map<number, readonly Resolved[]>();
+  const isCounting = (finding: Resolved) => counts(finding, filter, ids);
   for (const number of numbers) {
     const all = known.findings(number);
-    if (all.length === 0 || filter.isWanted?.(known.component(number)) === false) continue;
-    const counting = all.filter((finding) => counts(finding, filter, ids));
-    if (counting.length > 0) found.set(number, counting);
+    // Most have none that count: these make no garbage.
+    if (!all.some(isCounting) || filter.isWanted?.(known.component(number)) === false) continue;
+    found.set(number, all.every(isCounting) ? all : all.filter(isCounting));
   }
   return found;
 }
