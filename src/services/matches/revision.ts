@@ -76,11 +76,16 @@ class OwnChanges {
 
 const changed = new WeakMap<WriteSession, OwnChanges>();
 
+/** The transactions that have the lock. They have it until they end. */
+const locked = new WeakSet<WriteSession>();
+
 /** Makes other transactions that add components, or change what is known about packages, wait for this one. */
 export async function lockMatches(session: WriteSession): Promise<void> {
+  if (locked.has(session)) return;
   // A lock needs a row.
   if ((await session.setting(setting)) === undefined) await session.addSetting(setting, new Uint8Array());
   await session.lockSetting(setting);
+  locked.add(session);
 }
 
 /** Changes the revision if anything changes, once for each transaction, and lists it. */
