@@ -3,7 +3,6 @@
  * and the wire. Messages are brought from their JSON form into what protobufjs takes, and back.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { create, type DescField, type DescMessage, type DescMethodUnary, fromBinary, toJson } from "@bufbuild/protobuf";
 import { DurationSchema } from "@bufbuild/protobuf/wkt";
@@ -18,16 +17,18 @@ import {
 import { loadSync } from "@grpc/proto-loader";
 import { expect } from "vitest";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
+import { makeOnce } from "../make-once.ts";
 import { allMethods, type Json, snakeCase } from "./contract.ts";
 import { type Outcome, unpackDetail } from "./outcome.ts";
 
 const home = join(import.meta.dirname, "../..");
 
-/** Where the proto files are; those that the contract imports are laid out first if need be. */
+/** Where the proto files are, with those that the contract imports. */
 export function protoFolders(): string[] {
-  if (!existsSync(join(home, ".proto-deps")))
-    execFileSync(process.execPath, [join(home, "proto/deps.mjs")], { stdio: "inherit" });
-  return [join(home, "proto"), join(home, ".proto-deps")];
+  const imported = makeOnce("proto-deps", (folder) =>
+    execFileSync(process.execPath, [join(home, "proto/deps.mjs"), folder], { stdio: "inherit" }),
+  );
+  return [join(home, "proto"), imported];
 }
 
 const definition = loadSync(
