@@ -108,11 +108,19 @@ export class Turns {
 
   /**
    * In the middle of a long handler: lets others have their turns. Resolves when it may go on; undefined if it has not
-   * had the loop for long. A handler that has waited for a database pauses if its account is in debt.
+   * had the loop for long. A handler that has waited for a database, or for another handler, pauses if its account is
+   * in debt; else it has the loop from now on.
    */
   pause(payer: Payer): Promise<void> | undefined {
-    const ms = this.accounts.hadMs(payer, performance.now());
-    if (ms === undefined ? !this.accounts.of(payer).isInDebt : ms < stepMs) return undefined;
+    const nowMs = performance.now();
+    const ms = this.accounts.hadMs(payer, nowMs);
+    if (ms === undefined && !this.accounts.of(payer).isInDebt) {
+      this.accounts.settle(nowMs);
+      this.accounts.begin(payer, nowMs);
+      this.touch();
+      return undefined;
+    }
+    if (ms !== undefined && ms < stepMs) return undefined;
     return new Promise((resolve) => {
       const resumeAt = (nowMs: number) => {
         this.accounts.begin(payer, nowMs);

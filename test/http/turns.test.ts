@@ -3,6 +3,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { flags, frame, listFrames, types } from "../../src/http/http2/frames.ts";
+import { Turns } from "../../src/http/turns.ts";
 import type { BufferedResponse, HttpRequest, HttpResponse } from "../../src/message/index.ts";
 import { RawHttp2Client, requestOf } from "./http2/raw-client.ts";
 import { type OpenPort, openPort } from "./open-port.ts";
@@ -162,4 +163,16 @@ it("answers frames that need no handler while handlers wait for their turn", asy
   const pingAt = client.frames.findIndex(({ type }) => type === types.ping);
   expect(client.frames.slice(0, pingAt).filter(({ type }) => type === types.headers).length).toBeLessThan(10);
   await expect.poll(() => opened.served.length).toBe(50);
+});
+
+it("lets others have their turns while a handler works that has waited for something", async () => {
+  const turns = new Turns(1000);
+  const payer = { account: "one", caller: "one", isKnown: true };
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(turns.pause(payer)).toBeUndefined();
+  work();
+  const paused = turns.pause(payer);
+  expect(paused).toBeInstanceOf(Promise);
+  await paused;
+  expect(turns.pause(payer)).toBeUndefined();
 });
