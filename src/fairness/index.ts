@@ -6,5 +6,6 @@
  * loop (`http`), connections of a database (`store`) or the number of calls (`pipeline`), divides it by account first,
  * then by caller, and refuses first those who have most.
  */
+export { AccountTurns } from "./account-turns.ts";
 export { FairQueue, hasShare } from "./fair-queue.ts";
 export { chargeCallAt, chargeCallIn, createPayer, nobody, type Pause, type Payer, type WorkPayer } from "./payer.ts";

@@ -42,6 +42,8 @@ export interface StatusEvent {
   readonly fixedVersion?: string | undefined;
   /** Of FALSE_POSITIVE: the kind of reason, as the contract names it: `INLINE_MITIGATIONS_EXIST`. */
   readonly justification?: string | undefined;
+  /** Of DETECTION: the name of the part of the package that a scanner has found, as it writes it. */
+  readonly part?: string | undefined;
   readonly note?: string | undefined;
 }
 

@@ -1,6 +1,7 @@
 /** Reads: single rows, pages, totals, settings, logs, queues. */
 
 import { type Awaitable, chain } from "../awaitable.ts";
+import type { AccountTurns } from "../fairness/index.ts";
 import { count, exists } from "./lists/count.ts";
 import { list } from "./lists/plan.ts";
 import type { ListQuery, Selection } from "./lists/query.ts";
@@ -80,6 +81,16 @@ export class Reader {
    */
   pause(): Promise<void> | undefined {
     return this.#call?.pause?.();
+  }
+
+  /**
+   * Waits until other work of the call's account that takes these turns has ended. Returns what is to be called when
+   * that of the call has. Errors: the reason of the call's signal.
+   */
+  takeTurn(turns: AccountTurns): Awaitable<() => void> {
+    if (this.#call === undefined) return () => {};
+    const { caller, account = caller, signal } = this.#call;
+    return turns.begin({ account, caller }, signal);
   }
 
   /** The connection that the next statement runs on. */

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { readOsv } from "../../src/feeds/index.ts";
 import { newUid } from "../../src/new-uid.ts";
 import { writeFeedOrder } from "../../src/resource/index.ts";
-import type { Generation } from "../../src/services/findings/known-components.ts";
+import type { Generation } from "../../src/services/findings/known/components.ts";
 import {
   blockOf,
   FactWriter,

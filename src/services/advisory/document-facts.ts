@@ -5,6 +5,7 @@
  */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
+  type Detection,
   type Document,
   type DocumentAdvisory,
   type DocumentEvent,
@@ -100,7 +101,7 @@ function eventOf({ timestamp, data }: DocumentEvent): StatusEvent[] {
     case undefined:
       return [];
     case "detection":
-      return [{ kind: "DETECTION", ...at }];
+      return [{ kind: "DETECTION", ...at, ...partOf(data.value.type) }];
     case "fixed":
       return [{ kind: "FIXED", ...at, fixedVersion: data.value.fixedVersion }];
     case "falsePositiveDetermination": {
@@ -111,6 +112,10 @@ function eventOf({ timestamp, data }: DocumentEvent): StatusEvent[] {
     default:
       return [{ kind: kinds[data.case], ...at, ...noted(data.value.note) }];
   }
+}
+
+function partOf(type: Detection["type"]) {
+  return type.case === "scanv1" && type.value.componentName !== "" ? { part: type.value.componentName } : {};
 }
 
 function noted(note: string) {

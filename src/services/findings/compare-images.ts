@@ -14,12 +14,12 @@ import { databaseOf } from "../../resource/index.ts";
 import { comparePackageVersions } from "../../versions/index.ts";
 import type { StoredComponent } from "../matches/components.ts";
 import { imageContents } from "../matches/tables.ts";
-import { sinceMsAt } from "./image-members.ts";
 import { type FoundImage, findImage } from "./image-names.ts";
 import { imageViews } from "./image-views.ts";
-import type { DecodedImage, Generation } from "./known-components.ts";
+import type { DecodedImage, Generation } from "./known/components.ts";
+import { sinceMsAt } from "./known/image-members.ts";
+import type { Resolved } from "./known/resolved.ts";
 import { componentMessage, findingMessage } from "./messages.ts";
-import type { Resolved } from "./resolved.ts";
 
 /** Errors: as the contract says. */
 export async function compareImages(request: CompareImagesRequest, known: Generation, context: HandlerContext) {

@@ -4,7 +4,7 @@
  */
 import type { ReadSession } from "../../store/index.ts";
 import { hasEnded, productsIn, productsOf } from "../registry/products.ts";
-import type { DecodedImage, Generation } from "./known-components.ts";
+import type { DecodedImage, Generation } from "./known/components.ts";
 import { tagsOf } from "./selected-images.ts";
 
 /** The names that are looked up at once. */
@@ -14,7 +14,7 @@ const portion = 1000;
 export async function endedComponents(
   session: ReadSession,
   known: Generation,
-  numbers: readonly number[],
+  numbers: Iterable<number>,
   nowMs: number,
 ): Promise<ReadonlySet<number>> {
   const byName = Map.groupBy(numbers, (number) => known.component(number).name);

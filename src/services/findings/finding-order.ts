@@ -2,10 +2,10 @@
 import { keyComparison, type OrderTerm, type ReadSession, type ScalarValue } from "../../store/index.ts";
 import type { StoredComponent } from "../matches/components.ts";
 import type { FoundFindings } from "./found-findings.ts";
-import { sinceMsAt, sinceMsIn } from "./image-members.ts";
-import type { DecodedImage, Generation } from "./known-components.ts";
+import type { DecodedImage, Generation } from "./known/components.ts";
+import { sinceMsAt, sinceMsIn } from "./known/image-members.ts";
+import type { Resolved } from "./known/resolved.ts";
 import { Leading } from "./leading.ts";
-import type { Resolved } from "./resolved.ts";
 
 /** A finding of one component in one image. */
 export interface PlacedFinding {
@@ -85,53 +85,78 @@ export function keyOf(placed: PlacedFinding, given: readonly OrderTerm[]): reado
   return completed(given).map(({ column }) => orderValue(placed, column));
 }
 
-/** A component and one of its findings: what all images that contain the component have in common. */
+/** A component and one of its vulnerabilities: what all images that contain the component have in common. */
 interface Pair {
-  readonly number: number;
   readonly component: StoredComponent;
-  readonly finding: Resolved;
   readonly key: readonly ScalarValue[];
+  /** The findings, by the numbers that the component has: several if images have other owners of its files. */
+  readonly findings: Map<number, Resolved>;
+  /** How many images have one of them. */
+  imageCount: number;
 }
+
+/** The components between two pauses. */
+const portion = 100;
 
 /** In an order that looks at the image last: the pairs in order, and of each that the page reaches its images. */
 async function byPairs(
   session: ReadSession,
   known: Generation,
-  { images, findings }: FoundFindings,
+  { images, numbers, findings, held }: FoundFindings,
   { order, after, skip, limit }: FindingPart,
 ) {
-  const held = await countImages(session, known, { images, findings });
   const ofPair = order.slice(0, -2);
   // Each pair in an image is at least one finding, but that of the finding before the part may have none left.
   const atMost = skip + limit + (after === undefined ? 1 : 2);
   const compare = keyComparison(ofPair);
   const afterPair = after?.slice(0, ofPair.length);
   const leading = new Leading<Pair>(atMost, (a, b) => compare(a.key, b.key));
+  const withOwners = new Map<string, Pair>();
   let total = 0;
-  for (const [number, some] of findings) {
-    if (held[number] === 0) continue; // it is in other images only
+  let passed = 0;
+  for (const number of numbers) {
+    if (held === undefined || ++passed % portion === 0) await session.pause();
+    const some = findings.of(number);
+    const imageCount = some.length === 0 ? 0 : (held?.[number] ?? countImages(images, number));
+    if (imageCount === 0) continue; // it has none, or is in other images only
     const component = known.component(number);
-    total += held[number]! * some.length;
+    const hasOwners = known.hasOwners(known.withoutOwner(number));
+    total += imageCount * some.length;
     for (const finding of some) {
+      if (leading.last !== undefined && !isBefore({ component, finding }, leading.last.key, ofPair)) continue;
       const key = ofPair.map(({ column }) => orderValue({ component, finding }, column));
-      if (afterPair === undefined || compare(key, afterPair) >= 0) leading.add({ number, component, finding, key });
+      if (afterPair !== undefined && compare(key, afterPair) < 0) continue;
+      const name = hasOwners ? `${component.id} ${finding.vulnerability.uid}` : "";
+      const other = hasOwners ? withOwners.get(name) : undefined;
+      if (other !== undefined) {
+        other.findings.set(number, finding);
+        other.imageCount += imageCount;
+        continue;
+      }
+      const pair = { component, key, findings: new Map([[number, finding]]), imageCount };
+      if (hasOwners) withOwners.set(name, pair);
+      else leading.add(pair);
     }
-    await session.pause();
   }
+  for (const pair of withOwners.values()) leading.add(pair);
   const page: PlacedFinding[] = [];
   let left = skip;
-  for (const { number, component, finding, key } of leading.items()) {
+  for (const { component, key, findings: ofNumbers, imageCount } of leading.items()) {
     if (page.length > limit) break;
     const isOfLast = afterPair !== undefined && compare(key, afterPair) === 0;
-    if (!isOfLast && left >= held[number]!) {
-      left -= held[number]!;
+    if (!isOfLast && left >= imageCount) {
+      left -= imageCount;
       continue;
     }
     for (const image of images) {
-      const sinceMs = sinceMsIn(image, number);
-      if (sinceMs === undefined || (isOfLast && compareImages(image, after!) <= 0)) continue;
-      if (left > 0) left--;
-      else if (page.push({ component, finding, image, sinceMs }) > limit) break;
+      if (isOfLast && compareImages(image, after!) <= 0) continue;
+      for (const [number, finding] of ofNumbers) {
+        const sinceMs = sinceMsIn(image, number);
+        if (sinceMs === undefined) continue;
+        if (left > 0) left--;
+        else page.push({ component, finding, image, sinceMs });
+      }
+      if (page.length > limit) break;
     }
     await session.pause();
   }
@@ -142,7 +167,7 @@ async function byPairs(
 async function byFindings(
   session: ReadSession,
   known: Generation,
-  { images, findings }: FoundFindings,
+  { images, numbers, findings }: FoundFindings,
   { order, after, skip, limit, isIn }: FindingPart,
 ) {
   interface Keyed {
@@ -151,21 +176,38 @@ async function byFindings(
   }
   const compare = keyComparison(order);
   const leading = new Leading<Keyed>(skip + limit + 1, (a, b) => compare(a.key, b.key));
+  const counts = new Uint32Array(known.size);
+  const isByTime = order[0]!.column === "first_seen";
+  const bounds = new Float64Array(isByTime ? known.size : 0);
+  for (const number of numbers) {
+    const some = findings.of(number);
+    counts[number] = some.length;
+    if (isByTime && some.length > 0) bounds[number] = boundOf(some, order[0]!);
+    if (number % portion === 0) await session.pause();
+  }
   let total = 0;
   for (const image of images) {
     for (let i = 0; i < image.numbers.length; i++) {
       const number = image.numbers[i]!;
-      const some = findings.get(number);
-      if (some === undefined) continue;
-      const [component, sinceMs] = [known.component(number), sinceMsAt(image, i)];
+      if (counts[number] === 0) continue;
+      // There may be millions, of which the page shows few: most are only counted.
+      if (isByTime && isIn === undefined && leading.last !== undefined) {
+        const ms = Math.max(bounds[number]!, sinceMsAt(image, i));
+        const last = leading.last.key[0] as number;
+        if (order[0]!.descending ? ms < last : ms > last) {
+          total += counts[number]!;
+          continue;
+        }
+      }
+      const some = findings.of(number);
+      const each = { component: known.component(number), finding: some[0]!, image, sinceMs: sinceMsAt(image, i) };
       for (const finding of some) {
-        const placed = { component, finding, image, sinceMs };
-        if (isIn !== undefined && !isIn(firstSeenMs(placed))) continue;
+        each.finding = finding;
+        if (isIn !== undefined && !isIn(firstSeenMs(each))) continue;
         total++;
-        // There may be millions, of which the page shows few: most are passed over without making their keys.
-        if (leading.last !== undefined && !isBefore(placed, leading.last.key, order)) continue;
-        const key = order.map(({ column }) => orderValue(placed, column));
-        if (after === undefined || compare(key, after) > 0) leading.add({ key, placed });
+        if (leading.last !== undefined && !isBefore(each, leading.last.key, order)) continue;
+        const key = order.map(({ column }) => orderValue(each, column));
+        if (after === undefined || compare(key, after) > 0) leading.add({ key, placed: { ...each } });
       }
     }
     await session.pause();
@@ -174,8 +216,17 @@ async function byFindings(
   return { findings: placed.slice(skip), total };
 }
 
-/** Whether a finding is before a key in an order. Values are only looked up until one differs. */
-function isBefore(placed: PlacedFinding, key: readonly ScalarValue[], order: readonly OrderTerm[]): boolean {
+/** A time that none of these findings of a component goes before, in an order of their times. */
+function boundOf(some: readonly Resolved[], { descending }: OrderTerm): number {
+  const times = some.map(({ sinceMs }) => sinceMs);
+  return descending ? Math.max(...times) : Math.min(...times);
+}
+
+/**
+ * Whether a finding is before a key in an order. There may be millions of findings, of which a page shows few: most are
+ * passed over by this, without making their keys.
+ */
+function isBefore(placed: Placeable, key: readonly ScalarValue[], order: readonly OrderTerm[]): boolean {
   for (let i = 0; i < order.length; i++) {
     const { column, descending } = order[i]!;
     const value = orderValue(placed, column);
@@ -184,21 +235,11 @@ function isBefore(placed: PlacedFinding, key: readonly ScalarValue[], order: rea
   return false;
 }
 
-/** How many of the images contain each component that has findings, by its number. */
-async function countImages(session: ReadSession, known: Generation, { images, findings }: FoundFindings) {
-  const held = new Uint32Array(known.size);
-  if (findings.size < 50) {
-    for (const number of findings.keys()) {
-      for (const image of images) if (sinceMsIn(image, number) !== undefined) held[number]!++;
-      await session.pause();
-    }
-    return held;
-  }
-  for (const { numbers } of images) {
-    for (const number of numbers) held[number]!++;
-    await session.pause();
-  }
-  return held;
+/** How many of the images contain a component. */
+function countImages(images: readonly DecodedImage[], number: number): number {
+  let count = 0;
+  for (const image of images) if (sinceMsIn(image, number) !== undefined) count++;
+  return count;
 }
 
 /** Whether nothing but the last two columns, the place of the image, depends on the image. */
@@ -212,10 +253,10 @@ function completed(given: readonly OrderTerm[]): readonly OrderTerm[] {
   return [...given, ...ties.filter(({ column }) => given.every((term) => term.column !== column))];
 }
 
-function orderValue(
-  { component, finding, image, sinceMs = 0 }: Pick<PlacedFinding, "component" | "finding"> & Partial<PlacedFinding>,
-  column: string,
-): ScalarValue {
+/** A finding of a component, in an image if the order looks at it. */
+type Placeable = Pick<PlacedFinding, "component" | "finding"> & Partial<PlacedFinding>;
+
+function orderValue({ component, finding, image, sinceMs = 0 }: Placeable, column: string): ScalarValue {
   const { vulnerability } = finding;
   switch (column) {
     case "level":

@@ -12,10 +12,11 @@ import { scopesOf } from "../../auth/index.ts";
 import { databaseOf, implement, type MountedService, messagePageLength, openList } from "../../resource/index.ts";
 import type { ReadSession } from "../../store/index.ts";
 import { findingDefaultOrder, findingSortNames, keyOf, pageOfFindings } from "./finding-order.ts";
-import { type FindingFilter, findFindings } from "./found-findings.ts";
+import { findFindings } from "./found-findings.ts";
 import { imageUids } from "./image-names.ts";
-import type { KnownComponents } from "./known-components.ts";
-import { componentMessage, findingMessage, statesOf } from "./messages.ts";
+import type { KnownComponents } from "./known/components.ts";
+import type { FindingFilter } from "./known/counting-findings.ts";
+import { componentMessage, findingMessage, fixStatesOf, statesOf } from "./messages.ts";
 import { wantedPackages } from "./package-filter.ts";
 import { queryPackages } from "./query-packages.ts";
 import { selectImages, tagsOf } from "./selected-images.ts";
@@ -35,14 +36,11 @@ export function findingsService(
       const { query, order, after, pageSize, tokenAfter } = openList(sortable, request, context);
       const session = databaseOf(context);
       const selection = await selectImages(session, await imageFilter(session, query, context), scopesOf(context));
-      const known = await memory.open(session);
-      const found = await findFindings(session, known, selection, findingFilter(query));
-      const page = await pageOfFindings(session, known, found, {
-        order,
-        after,
-        skip: request.skip,
-        limit: pageSize,
-        isIn: timeFilter(query),
+      const page = await memory.inTurn(session, async (turn) => {
+        const known = await memory.open(session);
+        const found = await findFindings(session, known, selection, findingFilter(query), turn);
+        const part = { order, after, skip: request.skip, limit: pageSize, isIn: timeFilter(query) };
+        return pageOfFindings(session, known, found, part);
       });
       const tags = await tagsOf(
         session,
@@ -78,7 +76,7 @@ function findingFilter(query: ListFindingsRequest): FindingFilter {
     levels: new Set(levels),
     minEpss,
     knownExploited,
-    fixStates: new Set(query.fixStates),
+    fixStates: fixStatesOf(query.fixStates),
     isWanted: wantedPackages(query),
   };
 }

@@ -3,39 +3,25 @@
  * findings. What a component has is computed once, however many images contain it, so the total is a sum over
  * components, and only the pairs of component and image that a page shows are made.
  */
-import type { Finding_FixState, Finding_Level } from "../../../gen/platform/findings/v1/findings_pb.ts";
-import type { FindingState } from "../../matching/index.ts";
+
+import { isDistributionType } from "../../package-url.ts";
 import type { ReadSession, Selection } from "../../store/index.ts";
 import { componentsWith } from "../matches/component-matches.ts";
-import type { StoredComponent } from "../matches/components.ts";
-import type { DecodedImage, Generation } from "./known-components.ts";
-import { vulnerabilitiesNamed } from "./known-vulnerabilities.ts";
-import { fixStates as fixStatesOf } from "./messages.ts";
-import type { Resolved } from "./resolved.ts";
+import type { DecodedImage, Generation, WideTurn } from "./known/components.ts";
+import type { CountingFindings, FindingFilter } from "./known/counting-findings.ts";
+import { vulnerabilitiesNamed } from "./known/vulnerabilities.ts";
 import { containing, imageRows } from "./selected-images.ts";
 
-/** Which findings count. Absent members and empty sets do not restrict. */
-export interface FindingFilter {
-  readonly states: ReadonlySet<FindingState>;
-  readonly vulnerabilityIds?: readonly string[];
-  readonly levels?: ReadonlySet<Finding_Level>;
-  readonly minEpss?: number | undefined;
-  readonly knownExploited?: boolean | undefined;
-  readonly fixStates?: ReadonlySet<Finding_FixState>;
-  /** Which components count. */
-  readonly isWanted?: ((component: StoredComponent) => boolean) | undefined;
-}
-
-/** The findings that count, of the components of some images. */
+/** The findings that count, in some images. */
 export interface FoundFindings {
   /** By uid, in order. */
   readonly images: readonly DecodedImage[];
-  /** Of each component that has any, by its number. */
-  readonly findings: ReadonlyMap<number, readonly Resolved[]>;
+  /** The numbers of components, which were loaded: each that may have a finding that counts in one of the images. */
+  readonly numbers: Iterable<number>;
+  readonly findings: CountingFindings;
+  /** How many of the images contain each component, by its number; undefined if this was not counted. */
+  readonly held: Uint32Array | undefined;
 }
-
-/** The components that are filtered at once. */
-const portion = 1000;
 
 /** The findings in a selection of images that count. */
 export async function findFindings(
@@ -43,66 +29,64 @@ export async function findFindings(
   known: Generation,
   selection: Selection,
   filter: FindingFilter,
+  turn: WideTurn,
 ): Promise<FoundFindings> {
+  const findings = known.counting(filter);
   const asked = await componentsAsked(session, known, filter);
-  const images = await readImagesOf(session, known, containing(selection, asked));
-  const numbers = asked?.map((id) => known.numberOf(id)) ?? (await distinctNumbers(session, known, images));
-  await known.load(session, numbers);
-  const findings = new Map<number, readonly Resolved[]>();
-  for (let start = 0; start < numbers.length; start += portion) {
-    const some = countingOf(known, numbers.slice(start, start + portion), filter);
-    for (const [number, counting] of some) findings.set(number, counting);
-    await session.pause();
+  const images = await readImagesOf(session, known, containing(selection, asked?.ids), turn);
+  if (asked !== undefined) {
+    const numbers = asked.ids.flatMap((id) => known.allNumbersOf(known.numberOf(id)));
+    await known.load(session, numbers);
+    return { images, numbers, findings, held: undefined };
   }
-  return { images, findings };
+  const held = await countMembers(session, known, images);
+  const numbers = numbersIn(held);
+  await known.load(session, numbers);
+  return { images, numbers, findings, held };
 }
 
-/**
- * The ids of the components with a finding of the vulnerabilities that are asked for; undefined when none are. They are
- * few, and an index finds the images.
- */
+/** Components with a finding of the vulnerabilities that are asked for. They are few, and an index finds the images. */
+interface AskedComponents {
+  readonly ids: readonly string[];
+  /** Whether each image with one of them has a finding that counts: not if it may have another where it is owned. */
+  readonly isExact: boolean;
+}
+
+/** Undefined when no vulnerabilities are asked for. */
 export async function componentsAsked(
   session: ReadSession,
   known: Generation,
   filter: FindingFilter,
-): Promise<string[] | undefined> {
+): Promise<AskedComponents | undefined> {
   const { vulnerabilityIds = [] } = filter;
   if (vulnerabilityIds.length === 0) return undefined;
   const ids = await componentsWith(session, await vulnerabilitiesNamed(session, vulnerabilityIds));
-  await known.load(
-    session,
-    ids.map((id) => known.numberOf(id)),
-  );
-  return ids.filter((id) => countingOf(known, [known.numberOf(id)], filter).size > 0);
+  const numbers = ids.map((id) => known.numberOf(id));
+  await known.load(session, numbers);
+  const findings = known.counting(filter);
+  const isOfDistribution = (number: number) => isDistributionType(known.component(number).type);
+  const isAnyOwner = numbers.some(isOfDistribution);
+  const mayBeOwned = (number: number) => isAnyOwner && !isOfDistribution(number);
+  return {
+    ids: ids.filter((_, i) => mayBeOwned(numbers[i]!) || findings.of(numbers[i]!).length > 0),
+    isExact: !numbers.some(mayBeOwned),
+  };
 }
 
-/** The findings of these components that count, by number. */
-export function countingOf(
-  known: Generation,
-  numbers: Iterable<number>,
-  filter: FindingFilter,
-): Map<number, readonly Resolved[]> {
-  const ids = new Set(filter.vulnerabilityIds);
-  const found = new Map<number, readonly Resolved[]>();
-  const isCounting = (finding: Resolved) => counts(finding, filter, ids);
-  for (const number of numbers) {
-    const all = known.findings(number);
-    // Most have none that count: these make no garbage.
-    if (!all.some(isCounting) || filter.isWanted?.(known.component(number)) === false) continue;
-    found.set(number, all.every(isCounting) ? all : all.filter(isCounting));
-  }
-  return found;
-}
+/** How many images are not many. */
+const fewImages = 1000;
 
-/** The images of a selection, by uid. */
+/** The images of a selection, by uid. @param turn begins where they are many. */
 export async function readImagesOf(
   session: ReadSession,
   known: Generation,
   selection: Selection,
+  turn: WideTurn,
 ): Promise<DecodedImage[]> {
   const images: DecodedImage[] = [];
   for await (const rows of imageRows(session, selection)) {
     images.push(...(await known.decode(session, rows)));
+    if (images.length >= fewImages) await turn.begin();
     await session.pause();
   }
   return images;
@@ -113,29 +97,28 @@ export async function distinctNumbers(
   session: ReadSession,
   known: Generation,
   images: readonly DecodedImage[],
-): Promise<number[]> {
-  const isSeen = new Uint8Array(known.size);
-  const found: number[] = [];
-  for (const { numbers } of images) {
-    for (const number of numbers) {
-      if (isSeen[number] === 1) continue;
-      isSeen[number] = 1;
-      found.push(number);
-    }
-    await session.pause();
-  }
-  return found;
+): Promise<Uint32Array> {
+  return numbersIn(await countMembers(session, known, images));
 }
 
-function counts({ vulnerability, state, statements }: Resolved, filter: FindingFilter, ids: ReadonlySet<string>) {
-  const { states, levels, minEpss, knownExploited, fixStates } = filter;
-  const { level, epss, id, aliases } = vulnerability;
-  return (
-    states.has(state) &&
-    (ids.size === 0 || ids.has(id) || aliases.some((alias) => ids.has(alias))) &&
-    (levels === undefined || levels.size === 0 || levels.has(level)) &&
-    (minEpss === undefined || (epss ?? -1) >= minEpss) &&
-    (knownExploited === undefined || vulnerability.knownExploited === knownExploited) &&
-    (fixStates === undefined || fixStates.size === 0 || fixStates.has(fixStatesOf[statements[0]!.match.fixState]))
-  );
+/** How many of the images contain each component, by its number. */
+export async function countMembers(
+  session: ReadSession,
+  known: Generation,
+  images: readonly DecodedImage[],
+): Promise<Uint32Array> {
+  const held = new Uint32Array(known.size);
+  for (const { numbers } of images) {
+    for (const number of numbers) held[number]!++;
+    await session.pause();
+  }
+  return held;
+}
+
+/** The numbers of the components that any image contains. */
+export function numbersIn(held: Uint32Array): Uint32Array {
+  const numbers = new Uint32Array(held.length);
+  let count = 0;
+  for (let number = 0; number < held.length; number++) if (held[number]! > 0) numbers[count++] = number;
+  return numbers.subarray(0, count);
 }

@@ -12,9 +12,9 @@ import type { ReadSession, Row } from "../../store/index.ts";
 import { readImages } from "../registry/images.ts";
 import { repos } from "../registry/repos.ts";
 import { distinctNumbers } from "./found-findings.ts";
-import { sinceMsAt } from "./image-members.ts";
-import type { DecodedImage, Generation } from "./known-components.ts";
-import type { Resolved } from "./resolved.ts";
+import type { DecodedImage, Generation } from "./known/components.ts";
+import { sinceMsAt } from "./known/image-members.ts";
+import type { Resolved } from "./known/resolved.ts";
 import { tagsOf } from "./selected-images.ts";
 
 /** Messages of these rows of image components, in their order. */
@@ -75,7 +75,7 @@ function levelCounts(counts: readonly number[]): LevelCount[] {
 }
 
 /** How many findings there are by level. */
-export function countLevels(findings: readonly Resolved[]): LevelCount[] {
+export function countLevels(findings: Iterable<Resolved>): LevelCount[] {
   const counts: number[] = [];
   for (const { vulnerability } of findings) counts[vulnerability.level] = (counts[vulnerability.level] ?? 0) + 1;
   return levelCounts(counts);

@@ -26,9 +26,10 @@ import { imageContents } from "../matches/tables.ts";
 import { imageUid } from "../registry/images.ts";
 import { compareImages } from "./compare-images.ts";
 import { endedComponents, endedImages } from "./end-of-life.ts";
-import { componentsAsked, distinctNumbers, type FindingFilter, findFindings, readImagesOf } from "./found-findings.ts";
+import { componentsAsked, distinctNumbers, findFindings, readImagesOf } from "./found-findings.ts";
 import { imageViews } from "./image-views.ts";
-import type { Generation, KnownComponents } from "./known-components.ts";
+import type { Generation, KnownComponents, WideTurn } from "./known/components.ts";
+import type { FindingFilter } from "./known/counting-findings.ts";
 import { listComponents } from "./list-components.ts";
 import { statesOf } from "./messages.ts";
 import { containing, selectImages } from "./selected-images.ts";
@@ -61,7 +62,8 @@ export function findingImagesService(repos: Resource, memory: KnownComponents): 
       const session = databaseOf(context);
       const known = await memory.open(session);
       const { nowMs } = environmentOf(context);
-      const selection = await selectionFor(session, known, query, { scopes: scopesOf(context), nowMs });
+      const place = { scopes: scopesOf(context), nowMs };
+      const selection = await memory.inTurn(session, (turn) => selectionFor(session, known, query, { ...place, turn }));
       const page = { orderBy: order, ...(after && { after }), skip: request.skip, limit: pageSize + 1 };
       const found = { ...selection, ...page, columns: shownColumns };
       const [rows, totalCount] = await Promise.all([
@@ -81,8 +83,10 @@ export function findingImagesService(repos: Resource, memory: KnownComponents): 
 
     compareImages: async (request, context) => compareImages(request, await memory.open(databaseOf(context)), context),
     listTagHistory,
-    listComponents: async (request, context) =>
-      listComponents(request, await memory.open(databaseOf(context)), context),
+    listComponents: (request, context) =>
+      memory.inTurn(databaseOf(context), async (turn) =>
+        listComponents(request, await memory.open(databaseOf(context)), context, turn),
+      ),
   });
 }
 
@@ -95,15 +99,15 @@ async function selectionFor(
   session: ReadSession,
   known: Generation,
   query: ListImagesRequest,
-  { scopes, nowMs }: { readonly scopes: readonly string[]; readonly nowMs: number },
+  { scopes, nowMs, turn }: { readonly scopes: readonly string[]; readonly nowMs: number; readonly turn: WideTurn },
 ): Promise<Selection> {
   const { uidp, repo, tags, onlyTagged, digests } = query;
   const components = await componentsOfPackage(session, query);
   if (components?.length === 0) return { within: [] };
   const selection = await selectImages(session, { uidp, repo, tags, onlyTagged, digests, components }, scopes);
   const filter = findingFilter(query);
-  const restricted = filter === undefined ? selection : await withFindings(session, known, selection, filter);
-  return bySbom(await byEndOfLife(session, known, restricted, { ...query, nowMs }), query);
+  const restricted = filter === undefined ? selection : await withFindings(session, known, selection, filter, turn);
+  return bySbom(await byEndOfLife(session, known, restricted, { ...query, nowMs, turn }), query);
 }
 
 /** The part of a selection that has reached its end of life, or has not. */
@@ -111,10 +115,10 @@ async function byEndOfLife(
   session: ReadSession,
   known: Generation,
   selection: Selection,
-  { endOfLife, nowMs }: Pick<ListImagesRequest, "endOfLife"> & { readonly nowMs: number },
+  { endOfLife, nowMs, turn }: Pick<ListImagesRequest, "endOfLife"> & { nowMs: number; turn: WideTurn },
 ): Promise<Selection> {
   if (endOfLife === undefined) return selection;
-  const images = await readImagesOf(session, known, selection);
+  const images = await readImagesOf(session, known, selection, turn);
   const numbers = await distinctNumbers(session, known, images);
   await known.loadComponents(session, numbers);
   const ended = await endedImages(session, images, await endedComponents(session, known, numbers, nowMs), nowMs);
@@ -144,13 +148,16 @@ async function withFindings(
   known: Generation,
   selection: Selection,
   filter: FindingFilter,
+  turn: WideTurn,
 ): Promise<Selection> {
   const asked = await componentsAsked(session, known, filter);
-  if (asked !== undefined) return containing(selection, asked);
-  const { images, findings } = await findFindings(session, known, selection, filter);
+  if (asked?.isExact) return containing(selection, asked.ids);
+  const found = await findFindings(session, known, selection, filter, turn);
+  const isCounting = new Uint8Array(known.size);
+  for (const number of found.numbers) isCounting[number] = found.findings.of(number).length > 0 ? 1 : 0;
   const uids: string[] = [];
-  for (const { uid, numbers } of images) {
-    if (numbers.some((number) => findings.has(number))) uids.push(uid);
+  for (const { uid, numbers } of found.images) {
+    if (numbers.some((number) => isCounting[number] === 1)) uids.push(uid);
     await session.pause();
   }
   return { ...selection, uids };

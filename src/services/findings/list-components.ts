@@ -17,10 +17,11 @@ import { componentOfPackage } from "../registry/image-components.ts";
 import { readImages } from "../registry/images.ts";
 import { readImageLists } from "../registry/package-lists.ts";
 import { endedComponents } from "./end-of-life.ts";
-import { distinctNumbers, readImagesOf } from "./found-findings.ts";
+import { countMembers, numbersIn, readImagesOf } from "./found-findings.ts";
 import { imageUids } from "./image-names.ts";
 import { countLevels } from "./image-views.ts";
-import type { DecodedImage, Generation } from "./known-components.ts";
+import type { DecodedImage, Generation, WideTurn } from "./known/components.ts";
+import type { Resolved } from "./known/resolved.ts";
 import { Leading } from "./leading.ts";
 import { componentMessage } from "./messages.ts";
 import { wantedPackages } from "./package-filter.ts";
@@ -46,23 +47,22 @@ interface Listed {
 const portion = 100;
 
 /** Errors: INVALID_ARGUMENT, NOT_FOUND for an image that does not exist. */
-export async function listComponents(request: ListComponentsRequest, known: Generation, context: HandlerContext) {
+export async function listComponents(
+  request: ListComponentsRequest,
+  known: Generation,
+  context: HandlerContext,
+  turn: WideTurn,
+) {
   const { query, order, after, pageSize, tokenAfter } = openList(sortable, request, context);
   const session = databaseOf(context);
   const scopes = scopesOf(context);
   const { uidp, repo, onlyTagged, image } = query;
   const uids = await imageUids(session, image, { field: "image", scopes });
-  const images = await readImagesOf(
-    session,
-    known,
-    await selectImages(session, { uidp, repo, onlyTagged, uids }, scopes),
-  );
-  const counts = new Uint32Array(known.size);
-  for (const { numbers } of images) {
-    for (const number of numbers) counts[number]!++;
-    await session.pause();
-  }
-  const numbers = await distinctNumbers(session, known, images);
+  const selection = await selectImages(session, { uidp, repo, onlyTagged, uids }, scopes);
+  const images = await readImagesOf(session, known, selection, turn);
+  const held = await countMembers(session, known, images);
+  const counts = withoutOwners(known, held);
+  const numbers = numbersIn(counts);
   await known.loadComponents(session, numbers);
   if (query.unmatched !== undefined) await known.load(session, numbers);
   const { nowMs } = environmentOf(context);
@@ -89,13 +89,14 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
   const rest = leading.items().slice(request.skip);
   const page = rest.slice(0, pageSize);
   const shown = page.map(({ number }) => number);
-  await known.load(session, shown);
+  const heldOf = (number: number) => known.allNumbersOf(number).filter((each) => held[each]! > 0);
+  await known.load(session, shown.flatMap(heldOf));
   const ended = endedOfAll ?? (await endedComponents(session, known, shown, nowMs));
   const messages = page.map(({ number, component, imageCount }) =>
     create(ListedComponentSchema, {
       component: componentMessage(component),
       imageCount,
-      levelCounts: countLevels(known.open(number)),
+      levelCounts: countLevels(openIn(known, heldOf(number))),
       unmatchedReason: reasonOf(known, number) ?? "",
       endOfLife: ended.has(number),
       occurrences: occurrences?.get(component.id) ?? [],
@@ -109,6 +110,20 @@ export async function listComponents(request: ListComponentsRequest, known: Gene
     skipped: request.skip,
     ...(last && { nextPageToken: tokenAfter(last.key) }),
   });
+}
+
+/** How many images contain each component, whether it has an owner or not. @param held with owners told apart. */
+function withoutOwners(known: Generation, held: Uint32Array): Uint32Array {
+  const counts = new Uint32Array(held.length);
+  for (let number = 0; number < held.length; number++) counts[known.withoutOwner(number)]! += held[number]!;
+  return counts;
+}
+
+/** What is open of a component with any of these numbers, each vulnerability once. */
+function openIn(known: Generation, numbers: readonly number[]): Iterable<Resolved> {
+  if (numbers.length === 1) return known.open(numbers[0]!);
+  const all = numbers.flatMap((number) => known.open(number));
+  return new Map(all.map((finding) => [finding.vulnerability.uid, finding])).values();
 }
 
 /** Why a component that was loaded is not matched, or not with all that is said of its package. */

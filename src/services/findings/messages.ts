@@ -14,7 +14,7 @@ import {
 } from "../../../gen/platform/findings/v1/findings_pb.ts";
 import { type Component, type FindingState, type FixState, isOpen } from "../../matching/index.ts";
 import type { Match } from "../matches/component-matches.ts";
-import type { Resolved } from "./resolved.ts";
+import type { Resolved } from "./known/resolved.ts";
 
 /** Where a finding is. */
 export interface FindingPlace {
@@ -85,8 +85,14 @@ function saying({ state, fixState, justification }: Pick<Match, "state" | "fixSt
   };
 }
 
+/** The states of fixes that a request asks for. */
+export function fixStatesOf(given: readonly Finding_FixState[]): ReadonlySet<FixState> {
+  const all = Object.entries(fixStates) as [FixState, Finding_FixState][];
+  return new Set(all.flatMap(([state, named]) => (given.includes(named) ? [state] : [])));
+}
+
 /** States of fixes as the contract has them. */
-export const fixStates: Readonly<Record<FixState, Finding_FixState>> = {
+const fixStates: Readonly<Record<FixState, Finding_FixState>> = {
   ANALYSIS_NOT_PLANNED: Finding_FixState.UNSPECIFIED,
   UNKNOWN: Finding_FixState.UNSPECIFIED,
   FIXED: Finding_FixState.FIXED,

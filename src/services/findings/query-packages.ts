@@ -23,9 +23,9 @@ import type { ReadSession } from "../../store/index.ts";
 import { affectedByKey } from "../matches/affected.ts";
 import { type Match, saidOf, sayingSinceMs, statementOf } from "../matches/component-matches.ts";
 import { componentId } from "../matches/components.ts";
-import type { Generation } from "./known-components.ts";
+import type { Generation } from "./known/components.ts";
+import { type Resolved, resolveAll } from "./known/resolved.ts";
 import { componentMessage, findingMessage, statesOf } from "./messages.ts";
-import { type Resolved, resolveAll } from "./resolved.ts";
 
 /**
  * Errors: INVALID_ARGUMENT for a query without a package URL and without a type and a name.

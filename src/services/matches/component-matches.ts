@@ -29,6 +29,8 @@ export interface Statement extends Pick<Affected, "feed" | "id" | "kind" | "modi
   readonly fixedVersion: string;
   /** As {@link statusOfEvents} has it; "" for none. */
   readonly justification: string;
+  /** The names of the parts of the package that it is about; absent if it is about the whole package. */
+  readonly parts?: readonly string[];
   /** Whether it is about the source package, and not about the package itself. */
   readonly isOfOrigin: boolean;
 }
@@ -43,6 +45,9 @@ export interface Match extends Statement {
 /** The values whose rows are read at once, and the rows: those of so many values fit into a page. */
 const portion = 300;
 const rowPortion = 5000;
+
+/** The parts of a package that are kept of a record: scanners find few. */
+const maxParts = 100;
 
 /** What is said of those with any of some keys. Of equal keys, as of a source package of the same name, each once. */
 export function saidOf<T>(keys: readonly ComponentKey[], byKey: ReadonlyMap<string, readonly T[]>): readonly T[] {
@@ -80,7 +85,9 @@ function statementAt(
     const status = statusOfEvents(events, type, version);
     if (status === undefined) return undefined;
     const { state, fixState, justification } = status;
-    return { ...common, state, fixState, fixedVersion: status.fixedVersion, justification };
+    const parts = [...new Set(events.flatMap(({ part }) => part ?? []))].slice(0, maxParts);
+    const ofParts = parts.length > 0 && { parts };
+    return { ...common, state, fixState, fixedVersion: status.fixedVersion, justification, ...ofParts };
   }
   if (isAffected !== true) return reason;
   const fixState = fixedVersion === "" ? "UNKNOWN" : "FIXED";
@@ -262,7 +269,8 @@ function isSame(a: Match, b: Match): boolean {
     a.modifyMs === b.modifyMs &&
     a.kind === b.kind &&
     a.id === b.id &&
-    a.feed === b.feed
+    a.feed === b.feed &&
+    a.parts?.join() === b.parts?.join()
   );
 }
 

@@ -4,7 +4,7 @@
  * known to have it.
  */
 import { componentOf } from "../../matching/index.ts";
-import { formatPackageUrl } from "../../package-url.ts";
+import { formatPackageUrl, isDistributionType } from "../../package-url.ts";
 import { newRow, nextRows, type Saved, saveContent } from "../../resource/index.ts";
 import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
 import { componentId, genericComponent } from "../matches/components.ts";
@@ -121,14 +121,8 @@ async function save(
   nowMs: number,
 ): Promise<void> {
   const lists = await readImageLists(session, repoUid, [digest, ...parts]);
-  const found = new Map<string, ComponentToSave>();
-  for (const { packages } of lists.values())
-    for (const each of packages) {
-      const component = componentOfPackage(each);
-      const id = componentId(component.purl);
-      const licenses = [...(found.get(id)?.licenses ?? []), ...(each.licenses ?? [])];
-      found.set(id, { component, licenses });
-    }
+  const found = new Map<string, FoundComponent>();
+  for (const { packages } of lists.values()) addPackages(found, packages);
   await saveComponents(session, found, nowMs);
   const uid = imageUid(repoUid, digest);
   const members = await session.get(imageMembers, uid);
@@ -141,12 +135,37 @@ async function save(
     parts: [...parts],
     components: heldIn(since, isPart),
   };
-  const ofMembers = { uid, parent: repoUid, body: imageBody(since), columns: {} };
+  const owners = new Map([...found].flatMap(([id, { owner }]) => (owner === undefined ? [] : [[id, owner] as const])));
+  const ofMembers = { uid, parent: repoUid, body: imageBody({ since, owners }), columns: {} };
   await saveContent(session, imageMembers, ofMembers, nowMs, members);
   const row = await session.get(imageContents, uid);
   const content = { body: new Uint8Array(), columns };
   if (row === undefined) await session.insert(imageContents, newRow(uid, repoUid, nowMs, content));
   else await session.update(imageContents, { ...row, ...content, updateTimeUs: nowMs * 1000 });
+}
+
+/** A component of an image. */
+interface FoundComponent extends ComponentToSave {
+  /** The id of the package of a distribution that owns its files wherever it is in the image. */
+  readonly owner: string | undefined;
+}
+
+/** Adds the components of a list. */
+function addPackages(found: Map<string, FoundComponent>, packages: readonly ImagePackage[]): void {
+  const listed = packages.map((each) => ({ each, component: componentOfPackage(each) }));
+  const byUrl = new Map(listed.map(({ each, component }) => [each.purl, component]));
+  for (const { each, component } of listed) {
+    const id = componentId(component.purl);
+    const owner = each.owner === undefined ? undefined : byUrl.get(each.owner);
+    const isOwned = owner !== undefined && isDistributionType(owner.type) && !isDistributionType(component.type);
+    const ownerId = isOwned ? componentId(owner.purl) : undefined;
+    const other = found.get(id);
+    found.set(id, {
+      component,
+      licenses: [...(other?.licenses ?? []), ...(each.licenses ?? [])],
+      owner: other === undefined || other.owner === ownerId ? ownerId : undefined,
+    });
+  }
 }
 
 /** The component of a package of an image. */

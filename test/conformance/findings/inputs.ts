@@ -16,12 +16,20 @@ export interface RawPackage {
   readonly originVersion: string;
 }
 
+/** A package in a list. */
+export interface RawListed extends RawPackage {
+  /** Another of the list, which owns its files. */
+  readonly owner?: RawPackage | undefined;
+}
+
 /** An event of an advisory; times are in milliseconds since 1970. */
 export interface RawEvent {
   readonly kind: "DETECTION" | "TRUE_POSITIVE" | "FALSE_POSITIVE" | "FIXED" | "PENDING_UPSTREAM" | "FIX_NOT_PLANNED";
   readonly timeMs: number;
   readonly fixedVersion?: string;
   readonly justification?: string;
+  /** Of a detection: the name of what was found in the package. */
+  readonly part?: string;
 }
 
 /** A record of a feed: in the format of OSV, or an advisory with events about one package. */
@@ -51,7 +59,7 @@ export interface RawRepo {
   readonly group: string;
   /** The digests of the platforms of each image; one that is no index has itself. */
   readonly images: Map<string, readonly string[]>;
-  readonly lists: Map<string, readonly RawPackage[]>;
+  readonly lists: Map<string, readonly RawListed[]>;
   /** Digests by the names of tags. */
   readonly tags: Map<string, string>;
 }

@@ -4,7 +4,7 @@
  */
 import { comparePackageVersions } from "../../../src/versions/index.ts";
 import { type Group, groupsOf, type Level } from "./groups.ts";
-import { keyOf, purlOf, type RawInputs, type RawPackage, type RawRepo } from "./inputs.ts";
+import { keyOf, purlOf, type RawInputs, type RawListed, type RawPackage, type RawRepo } from "./inputs.ts";
 import { isOpen, type Statement, statementsOf, weigh } from "./statements.ts";
 
 /** A statement, and since when it is made. */
@@ -31,7 +31,7 @@ export interface ModelImage {
   readonly hasSbom: boolean;
   readonly platforms: number;
   /** By package URL. */
-  readonly components: ReadonlyMap<string, RawPackage>;
+  readonly components: ReadonlyMap<string, RawListed>;
   readonly sinceMs: ReadonlyMap<string, number>;
   readonly createMs: number;
 }
@@ -123,6 +123,20 @@ export class FindingsModel {
     });
   }
 
+  /** The findings of a package in an image where another may own its files. */
+  findingsIn(of: RawListed, groups = this.groups()): ModelFinding[] {
+    const own = this.findingsOf(of, groups);
+    const ofOwner = of.owner === undefined ? [] : this.findingsOf(of.owner, groups);
+    return own.flatMap((finding) => {
+      const said = ofOwner.find(({ group }) => group === finding.group);
+      const isAbout = said?.statements.some(({ parts }) => parts.length === 0 || parts.includes(of.name));
+      if (said === undefined || !isAbout || !isOpen(finding.statements[0]!)) return [finding];
+      if (isOpen(said.statements[0]!)) return [];
+      const statements = [...said.statements, ...finding.statements];
+      return [{ ...said, component: of, purl: finding.purl, statements }];
+    });
+  }
+
   /** The digests of all images. */
   digests(): string[] {
     return this.inputs.repos.flatMap(({ images, lists }) => [...images.keys(), ...lists.keys()]);
@@ -165,7 +179,7 @@ export class FindingsModel {
     const groups = this.groups();
     return images.flatMap((image) =>
       [...image.components.values()].flatMap((component) =>
-        this.findingsOf(component, groups)
+        this.findingsIn(component, groups)
           .filter((finding) => counts(finding, filter))
           .map((finding) => {
             const firstMs = Math.max(finding.sinceMs, image.sinceMs.get(finding.purl)!);
@@ -187,9 +201,15 @@ function nameOf(component: RawPackage, { feed, id, key }: Statement): string {
   return [purlOf(component), feed, id, key].join("\0");
 }
 
-function componentsOf(repo: RawRepo, digest: string): Map<string, RawPackage> {
+/** Where not all lists have the same owner for a package, it has none. */
+function componentsOf(repo: RawRepo, digest: string): Map<string, RawListed> {
   const parts = new Set([digest, ...(repo.images.get(digest) ?? [])]);
-  return new Map([...parts].flatMap((part) => repo.lists.get(part) ?? []).map((each) => [purlOf(each), each]));
+  const found = new Map<string, RawListed>();
+  for (const each of [...parts].flatMap((part) => repo.lists.get(part) ?? [])) {
+    const before = found.get(purlOf(each)) ?? each;
+    found.set(purlOf(each), before.owner === each.owner ? each : { ...each, owner: undefined });
+  }
+  return found;
 }
 
 /** Whether a finding is one of those that a request asks for. */

@@ -14,7 +14,7 @@ import {
 } from "./answers.ts";
 import { comparison } from "./comparison.ts";
 import { levels, vulnerabilityAnswer, vulnerabilityIn } from "./groups.ts";
-import { keyOf, purlOf, type RawPackage } from "./inputs.ts";
+import { keyOf, purlOf, type RawListed, type RawPackage } from "./inputs.ts";
 import { counts, isBelow, isWanted, type ModelFilter, type ModelImage, type Placed } from "./model.ts";
 import type { FindingsWorld } from "./worlds.ts";
 
@@ -262,20 +262,24 @@ function components(world: FindingsWorld, groups: readonly string[]): Question {
   const { tags: _, ...placed } = place as Json;
   const found = model.images(tags === undefined ? place : placed);
   const filter = packageFilter(world);
-  const counted = new Map<string, { readonly of: RawPackage; readonly count: number }>();
+  const counted = new Map<string, RawListed[]>();
   for (const image of found)
     for (const [purl, of] of image.components)
-      if (isWanted(of, purl, filter)) counted.set(purl, { of, count: (counted.get(purl)?.count ?? 0) + 1 });
+      if (isWanted(of, purl, filter)) counted.set(purl, [...(counted.get(purl) ?? []), of]);
   const known = model.groups();
   const field = random.pick(["package", "version", "image_count", "default"] as const);
   const nameOf = ({ name, type, namespace }: RawPackage) => `${name} ${type} ${namespace}`;
-  const expected = [...counted].map(([purl, { of, count }]) => ({
+  const openOf = (held: readonly RawListed[]) => {
+    const open = held.flatMap((of) => model.findingsIn(of, known)).filter((finding) => counts(finding, {}));
+    return [...new Map(open.map((finding) => [finding.group, finding])).values()];
+  };
+  const expected = [...counted].map(([purl, held]) => ({
     purl,
-    package: nameOf(of),
-    version: of.version,
-    image_count: count,
-    default: `${nameOf(of)}\0${of.version}`,
-    answer: [purl, count, levelsOf(model.findingsOf(of, known).filter((finding) => counts(finding, {})))],
+    package: nameOf(held[0]!),
+    version: held[0]!.version,
+    image_count: held.length,
+    default: `${nameOf(held[0]!)}\0${held[0]!.version}`,
+    answer: [purl, held.length, levelsOf(openOf(held))],
   }));
   const sign = field !== "default" && random.oneIn(2) ? -1 : 1;
   expected.sort((a, b) => order(sign, a[field], b[field]) || order(1, a.purl, b.purl));

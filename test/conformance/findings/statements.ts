@@ -19,6 +19,8 @@ export interface Statement {
   readonly confidence: "EXACT" | "ORIGIN";
   /** The package key that it is about. */
   readonly key: string;
+  /** The names of the parts of the package that it is about; none if it is about all of it. */
+  readonly parts: readonly string[];
 }
 
 /** A fact about the versions of one package, of an OSV record. */
@@ -76,7 +78,7 @@ export function statementsOf(record: RawRecord, of: RawPackage): Statement[] {
   return found;
 }
 
-type Said = Pick<Statement, "kind" | "state" | "fixState" | "fixedVersion" | "justification">;
+type Said = Pick<Statement, "kind" | "state" | "fixState" | "fixedVersion" | "justification" | "parts">;
 
 interface Side {
   readonly key: string;
@@ -88,7 +90,7 @@ function saidOf(record: RawRecord, of: RawPackage, side: Side): Said | "nothing"
   if ("advisory" in record) {
     const { name, events, kind } = record.advisory;
     if (side.key !== `pkg:apk/wolfi/${name}`) return undefined;
-    return { kind, ...saidByEvents(events, side.version) };
+    return { kind, parts: events.flatMap(({ part }) => part ?? []), ...saidByEvents(events, side.version) };
   }
   const facts = factsOf(record.osv).filter(
     ({ key, release, isSource }) =>
@@ -107,7 +109,7 @@ function saidOf(record: RawRecord, of: RawPackage, side: Side): Said | "nothing"
     .sort((a, b) => compare(of.type, a, b));
   const kind = of.type === "npm" ? "ecosystem" : "advisory";
   const fixState = fixedVersion === "" ? "UNSPECIFIED" : "FIXED";
-  return { kind, state: "AFFECTED", fixState, fixedVersion, justification: "UNSPECIFIED" };
+  return { kind, state: "AFFECTED", fixState, fixedVersion, justification: "UNSPECIFIED", parts: [] };
 }
 
 export function factsOf({ affected = [] }: Json): Fact[] {
@@ -140,7 +142,7 @@ const justifications: Readonly<Record<string, string>> = {
 };
 
 /** The newest event decides; no two have the same time. */
-function saidByEvents(events: readonly RawEvent[], version: string): Omit<Said, "kind"> {
+function saidByEvents(events: readonly RawEvent[], version: string): Omit<Said, "kind" | "parts"> {
   const newest = events.reduce((a, b) => (b.timeMs > a.timeMs ? b : a));
   const plain = { fixedVersion: "", justification: "UNSPECIFIED", fixState: "UNSPECIFIED" } as const;
   switch (newest.kind) {

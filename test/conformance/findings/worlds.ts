@@ -20,7 +20,15 @@ import type { Json } from "../contract.ts";
 import { digestOf, freshName, makeGroup, makeMember, makeRepo } from "../fixtures.ts";
 import type { Platform } from "../platform.ts";
 import { vectors } from "./groups.ts";
-import { type RawEvent, RawInputs, type RawPackage, type RawRecord, type RawRepo } from "./inputs.ts";
+import {
+  purlOf,
+  type RawEvent,
+  RawInputs,
+  type RawListed,
+  type RawPackage,
+  type RawRecord,
+  type RawRepo,
+} from "./inputs.ts";
 import { FindingsModel } from "./model.ts";
 
 /** Times of a world are whole seconds from here on, so that they are exact wherever they are stored. */
@@ -227,7 +235,11 @@ export class FindingsWorld {
       const timeMs = beginMs + this.random.below(1e6) * 1000;
       switch (this.random.below(6)) {
         case 0:
-          return { timeMs, kind: "DETECTION" };
+          return {
+            timeMs,
+            kind: "DETECTION",
+            ...this.random.pick([{}, {}, { part: this.random.pick(this.packages).name }]),
+          };
         case 1:
           return { timeMs, kind: "TRUE_POSITIVE" };
         case 2:
@@ -333,9 +345,19 @@ export class FindingsWorld {
 
   async #changeList(repo = this.random.pick(this.inputs.repos), digest = this.#digest().digest): Promise<void> {
     const count = this.random.below(6);
-    const list = [...new Set(Array.from({ length: count }, () => this.random.pick(this.packages)))];
+    const all = [...new Set(Array.from({ length: count }, () => this.random.pick(this.packages)))];
+    const owners = all.filter(({ type }) => type !== "npm");
+    const list = all.map((each): RawListed => {
+      const isOwned = each.type === "npm" && owners.length > 0 && !this.random.oneIn(3);
+      return isOwned ? { ...each, owner: this.random.pick(owners) } : each;
+    });
     repo.lists.set(digest, list);
-    const packages = list.map((each) => ({ ...each, architecture: "" }));
+    const packages = list.map(({ owner, ...each }) => ({
+      ...each,
+      architecture: "",
+      purl: purlOf(each),
+      ...(owner && { owner: purlOf(owner) }),
+    }));
     await this.#transact((session) => saveImagePackages(session, repo.uid, digest, { packages }, this.#nowMs));
   }
 

@@ -1,8 +1,8 @@
 /** Numbers of components, and what images contain by number, against maps of texts. */
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { ComponentNumbers } from "../../../src/services/findings/component-numbers.ts";
-import { ImageMembers, sinceMsIn } from "../../../src/services/findings/image-members.ts";
+import { ComponentNumbers } from "../../../src/services/findings/known/component-numbers.ts";
+import { ImageMembers, sinceMsIn } from "../../../src/services/findings/known/image-members.ts";
 import { imageBody } from "../../../src/services/matches/image-body.ts";
 
 const newIds = (count: number) => Array.from({ length: count }, () => randomBytes(8).toString("hex"));
@@ -37,8 +37,8 @@ describe("what images contain", () => {
     const numbers = new ComponentNumbers();
     const members = new ImageMembers(numbers);
     const since = new Map(newIds(count).map((id, i) => [id, (1_700_000_000 + (i % 3)) * 1000]));
-    const first = members.read(imageBody(since));
-    const again = members.read(imageBody(since));
+    const first = members.read(imageBody({ since, owners: new Map() }));
+    const again = members.read(imageBody({ since, owners: new Map() }));
     const absent = newIds(1).map((id) => numbers.numberOf(id))[0]!;
     for (const read of [first, again]) {
       expect([...read.numbers]).toEqual([...since.keys()].map((id) => numbers.known(id)!).sort((a, b) => a - b));
@@ -48,9 +48,38 @@ describe("what images contain", () => {
     expect(members.count).toBe(2 * count);
   });
 
+  test("has other numbers for components with owners, in each of which they have one", () => {
+    const numbers = new ComponentNumbers();
+    const members = new ImageMembers(numbers);
+    const [owned, first, second, ...others] = newIds(3000) as [string, string, string, ...string[]];
+    const contents = [owned, first, second, ...others];
+    const since = new Map(contents.map((id) => [id, 1_700_000_000_000]));
+    const readWith = (owner?: string) =>
+      members.read(imageBody({ since, owners: new Map(owner === undefined ? [] : [[owned, owner]]) }));
+    const all = [readWith(), readWith(first), readWith(second), readWith(first)];
+    const component = numbers.known(owned)!;
+    const [, ofFirst, ofSecond] = numbers.allNumbersOf(component) as [number, number, number];
+    expect(numbers.allNumbersOf(component)).toEqual([component, ofFirst, ofSecond]);
+    expect(all.map((image) => [component, ofFirst, ofSecond].map((number) => image.numbers.includes(number)))).toEqual([
+      [true, false, false],
+      [false, true, false],
+      [false, false, true],
+      [false, true, false],
+    ]);
+    for (const image of all) {
+      expect(image.numbers).toEqual(image.numbers.toSorted());
+      expect(image.numbers).toHaveLength(contents.length);
+    }
+    expect(numbers.owned(ofSecond)).toEqual({ component, owner: numbers.known(second) });
+    expect(numbers.owned(component)).toBeUndefined();
+    newIds(20_000).map((id) => numbers.numberOf(id)); // the tables grow
+    expect([numbers.known(owned), numbers.idOf(ofFirst)]).toEqual([component, owned]);
+  });
+
   test("does not change when others are read", () => {
     const members = new ImageMembers(new ComponentNumbers());
-    const body = () => imageBody(new Map(newIds(300).map((id) => [id, 1_700_000_000_000])));
+    const body = () =>
+      imageBody({ since: new Map(newIds(300).map((id) => [id, 1_700_000_000_000])), owners: new Map() });
     const all = Array.from({ length: 1000 }, () => members.read(body()));
     const copies = all.map(({ numbers }) => [...numbers]);
     for (let i = 0; i < 1000; i++) members.read(body());

@@ -2,8 +2,8 @@
 import type { Finding_Level } from "../../../../gen/platform/findings/v1/findings_pb.ts";
 import type { ReadSession, Selection } from "../../../store/index.ts";
 import { distinctNumbers, readImagesOf } from "../found-findings.ts";
-import { sinceMsAt } from "../image-members.ts";
-import type { DecodedImage, Generation, KnownComponents } from "../known-components.ts";
+import type { DecodedImage, Generation, KnownComponents } from "../known/components.ts";
+import { sinceMsAt } from "../known/image-members.ts";
 import { taggedImages } from "../selected-images.ts";
 import { countsOf, type LevelNumbers, msOfDay } from "./stored-counts.ts";
 
@@ -31,15 +31,17 @@ export async function openVulnerabilities(
   memory: KnownComponents,
   place: Selection,
 ): Promise<ReadonlyMap<string, OpenVulnerabilities>> {
-  const known = await memory.open(session);
-  const images = await readImagesOf(session, known, await taggedImages(session, place));
-  await known.load(session, await distinctNumbers(session, known, images));
-  const repos = new Map<string, OpenVulnerabilities>();
-  for (const [repo, ofRepo] of Map.groupBy(images, (image) => image.repo)) {
-    const open = openIn(known, await sinceByComponent(session, known, ofRepo));
-    if (open.size > 0) repos.set(repo, open);
-  }
-  return repos;
+  return memory.inTurn(session, async (turn) => {
+    const known = await memory.open(session);
+    const images = await readImagesOf(session, known, await taggedImages(session, place), turn);
+    await known.load(session, await distinctNumbers(session, known, images));
+    const repos = new Map<string, OpenVulnerabilities>();
+    for (const [repo, ofRepo] of Map.groupBy(images, (image) => image.repo)) {
+      const open = openIn(known, await sinceByComponent(session, known, ofRepo));
+      if (open.size > 0) repos.set(repo, open);
+    }
+    return repos;
+  });
 }
 
 /** Since when one of the images has each component with something open, in milliseconds since 1970, by its number. */

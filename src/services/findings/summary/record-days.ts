@@ -7,7 +7,7 @@ import { newRow } from "../../../resource/index.ts";
 import type { Database, ReadSession, Row, WriteSession } from "../../../store/index.ts";
 import { imageContents } from "../../matches/tables.ts";
 import { repos } from "../../registry/repos.ts";
-import type { KnownComponents } from "../known-components.ts";
+import type { KnownComponents } from "../known/components.ts";
 import { changesSince, firstChanges, type OpenVulnerabilities, openVulnerabilities } from "./open-vulnerabilities.ts";
 import {
   dayBody,

@@ -13,7 +13,7 @@ import { invalid } from "../../../errors.ts";
 import { databaseOf, environmentOf, messagePageLength, selectionOf } from "../../../resource/index.ts";
 import type { ReadSession, Selection } from "../../../store/index.ts";
 import { repos } from "../../registry/repos.ts";
-import type { KnownComponents } from "../known-components.ts";
+import type { KnownComponents } from "../known/components.ts";
 import { changesSince, firstChanges, openVulnerabilities } from "./open-vulnerabilities.ts";
 import {
   countsOf,

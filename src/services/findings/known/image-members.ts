@@ -3,7 +3,7 @@
  * others that do not, would leave gaps in memory that nothing fits into.
  */
 import { endianness } from "node:os";
-import { eachComponent } from "../matches/image-body.ts";
+import { eachComponent, eachOwned } from "../../matches/image-body.ts";
 import type { ComponentNumbers } from "./component-numbers.ts";
 
 /** What an image contains. */
@@ -52,6 +52,7 @@ export class ImageMembers {
       halves[2 * count + 1 - highHalf] = sinceS;
       count++;
     });
+    this.#nameOwned(body, halves, count);
     this.#pairs.subarray(0, count).sort();
     this.#count += count;
     const numbers = this.#take(count);
@@ -65,6 +66,18 @@ export class ImageMembers {
     const since = this.#take(count);
     for (let i = 0; i < count; i++) since[i] = halves[2 * i + 1 - highHalf]!;
     return { numbers, since };
+  }
+
+  /** Replaces the numbers of components that others own. */
+  #nameOwned(body: Uint8Array, halves: Uint32Array, count: number): void {
+    const numbers = new Map<number, number>();
+    eachOwned(body, (ofComponent, ofOwner) => {
+      const component = this.#numbers.numberOfHalves(...ofComponent);
+      const owner = this.#numbers.numberOfHalves(...ofOwner);
+      numbers.set(component, this.#numbers.ownedNumber({ component, owner }));
+    });
+    if (numbers.size === 0) return;
+    for (let at = highHalf; at < 2 * count; at += 2) halves[at] = numbers.get(halves[at]!) ?? halves[at]!;
   }
 
   #grow(): Uint32Array<ArrayBuffer> {

@@ -2,14 +2,18 @@
  * What is known about components, kept in memory until it changes. A component has a number in each generation of the
  * memory, by which images name it. A generation ends when it has grown too large; calls that use it go on with it.
  */
-import { isOpen, type UnmatchedReason } from "../../matching/index.ts";
-import type { ReadSession, Row } from "../../store/index.ts";
-import { componentsMatching, readMatches, SharedMatches } from "../matches/component-matches.ts";
-import { readComponents, type StoredComponent } from "../matches/components.ts";
-import { changesAfter, type FindingChanges, type Revision, readRevision } from "../matches/revision.ts";
-import { imageMembers } from "../matches/tables.ts";
-import { ComponentNumbers } from "./component-numbers.ts";
+import { AccountTurns } from "../../../fairness/index.ts";
+import { LruMap } from "../../../lru-map.ts";
+import { isOpen, type UnmatchedReason } from "../../../matching/index.ts";
+import type { ReadSession, Row } from "../../../store/index.ts";
+import { componentsMatching, readMatches, SharedMatches } from "../../matches/component-matches.ts";
+import { readComponents, type StoredComponent } from "../../matches/components.ts";
+import { changesAfter, type FindingChanges, type Revision, readRevision } from "../../matches/revision.ts";
+import { imageMembers } from "../../matches/tables.ts";
+import { ComponentNumbers, type Owned } from "./component-numbers.ts";
+import { CountingFindings, type FindingFilter, keyOfFilter } from "./counting-findings.ts";
 import { ImageMembers, type Members } from "./image-members.ts";
+import { ownedFindings } from "./owned-findings.ts";
 import { type Resolved, resolveAll, SharedFindings } from "./resolved.ts";
 
 /** An image, with its components. */
@@ -24,9 +28,18 @@ const maxComponents = 200_000;
 const maxMemberships = 8_000_000;
 /** The components that are read at once. */
 const portion = 300;
+/** The filters whose findings are remembered at most. */
+const maxFilters = 4;
+
+/** For what is computed of many images. */
+export interface WideTurn {
+  /** Resolves when nothing else of the account is computed of many images, until the end of the call. */
+  begin(): Promise<void>;
+}
 
 /** The memory of one server. */
 export class KnownComponents {
+  readonly #turns = new AccountTurns();
   #generation = new Generation({ changes: "", feedOrder: "" });
 
   /** The generation that a call uses. What it knows is that of now. */
@@ -41,6 +54,23 @@ export class KnownComponents {
     // Another call may have come to the same in the meantime.
     if (isSame(this.#generation.revision, revision)) return this.#generation;
     return this.#use(new Generation(revision, known, stale));
+  }
+
+  /**
+   * Answers a question that may be about many images. Such questions of one account are answered one after another:
+   * together they would fill the memory with what each of them has read.
+   */
+  async inTurn<T>(session: ReadSession, answer: (turn: WideTurn) => Promise<T>): Promise<T> {
+    let end: (() => void) | undefined;
+    try {
+      return await answer({
+        begin: async () => {
+          end ??= await session.takeTurn(this.#turns);
+        },
+      });
+    } finally {
+      end?.();
+    }
   }
 
   #use(generation: Generation): Generation {
@@ -65,6 +95,7 @@ export class Generation {
   readonly #reasons: Map<number, UnmatchedReason>;
   readonly #sharedMatches = new SharedMatches();
   readonly #sharedFindings = new SharedFindings();
+  readonly #counting = new LruMap<string, CountingFindings>(maxFilters);
   /** By uid. The row of an image that was removed and pushed again has the versions of before, and another time. */
   readonly #images: Map<string, Pick<Row, "version" | "createTimeUs"> & { readonly image: DecodedImage }>;
 
@@ -83,7 +114,7 @@ export class Generation {
     this.#findings = isKept ? [...from.#findings] : [];
     this.#open = isKept ? [...from.#open] : [];
     this.#reasons = new Map(isKept ? from.#reasons : []);
-    for (const number of stale ?? []) {
+    for (const number of isKept ? this.#withOwned(new Set(stale)) : []) {
       this.#components[number] = undefined;
       this.#findings[number] = undefined;
       this.#reasons.delete(number);
@@ -94,6 +125,14 @@ export class Generation {
   async staleNumbers(session: ReadSession, { components, vulnerabilities }: FindingChanges): Promise<number[]> {
     const matched = await componentsMatching(session, vulnerabilities);
     return [...new Set([...components, ...matched])].flatMap((id) => this.#numbers.known(id) ?? []);
+  }
+
+  /** These numbers, and those of what they own or are owned in. */
+  #withOwned(numbers: ReadonlySet<number>): Set<number> {
+    const all = new Set(numbers);
+    for (const [number, { component, owner }] of this.#numbers.allOwned())
+      if (numbers.has(component) || numbers.has(owner)) all.add(number);
+    return all;
   }
 
   get isFull(): boolean {
@@ -136,16 +175,55 @@ export class Generation {
     return this.#numbers.known(id);
   }
 
+  /** The number of a component, whether it has an owner or not. */
+  withoutOwner(number: number): number {
+    return this.#numbers.owned(number)?.component ?? number;
+  }
+
+  /** Whether a component, with its own number, has an owner in some images. */
+  hasOwners(component: number): boolean {
+    return this.#numbers.hasOwners(component);
+  }
+
+  /** All numbers of a component, each with other findings: its own, and those that it has with owners. */
+  allNumbersOf(component: number): readonly number[] {
+    return this.#numbers.allNumbersOf(component);
+  }
+
   /** Reads those of the components that are not known yet. */
   async loadComponents(session: ReadSession, numbers: Iterable<number>): Promise<void> {
-    const missing = [...numbers].filter((number) => this.#components[number] === undefined);
+    const missing: number[] = [];
+    for (const number of numbers) if (this.#components[number] === undefined) missing.push(number);
     const ids = missing.map((number) => this.#numbers.idOf(number));
-    for (const [id, component] of await readComponents(session, ids)) this.#components[this.numberOf(id)] = component;
+    const read = await readComponents(session, [...new Set(ids)]);
+    for (const [i, number] of missing.entries()) this.#components[number] = read.get(ids[i]!);
   }
 
   /** Reads what is not known yet of these components and about them. */
   async load(session: ReadSession, numbers: Iterable<number>): Promise<void> {
-    const missing = [...numbers].filter((number) => this.#findings[number] === undefined);
+    const missing = new Set<number>();
+    const owned: number[] = [];
+    for (const number of numbers) {
+      if (this.#findings[number] !== undefined) continue;
+      const pair = this.#numbers.owned(number);
+      if (pair === undefined) missing.add(number);
+      else owned.push(number);
+      for (const each of pair === undefined ? [] : [pair.component, pair.owner])
+        if (this.#findings[each] === undefined) missing.add(each);
+    }
+    await this.#loadUnowned(session, [...missing]);
+    await this.loadComponents(session, owned);
+    for (const number of owned) {
+      const [component, owner] = pairOf(this.#numbers.owned(number)!).map((each) => ({
+        component: this.component(each),
+        findings: this.findings(each),
+      }));
+      this.#setFindings(number, ownedFindings(component!, owner!));
+      await session.pause();
+    }
+  }
+
+  async #loadUnowned(session: ReadSession, missing: readonly number[]): Promise<void> {
     for (let start = 0; start < missing.length; start += portion) {
       const some = missing.slice(start, start + portion);
       const ids = some.map((number) => this.#numbers.idOf(number));
@@ -154,13 +232,16 @@ export class Generation {
       const componentOf = (id: string) => this.component(this.numberOf(id));
       const findings = await resolveAll(session, matches, componentOf, this.#sharedFindings);
       for (const [i, number] of some.entries()) {
-        const all = findings.get(ids[i]!)?.slice() ?? none; // without the space that it grew by
-        this.#findings[number] = all;
-        this.#open[number] = all.every(isOpen) ? all : all.filter(isOpen);
+        this.#setFindings(number, findings.get(ids[i]!)?.slice() ?? none); // without the space that it grew by
         const reason = reasons.get(ids[i]!);
         if (reason !== undefined) this.#reasons.set(number, reason);
       }
     }
+  }
+
+  #setFindings(number: number, all: readonly Resolved[]): void {
+    this.#findings[number] = all;
+    this.#open[number] = all.every(isOpen) ? all : all.filter(isOpen);
   }
 
   /** A component that was loaded, and exists. */
@@ -170,12 +251,21 @@ export class Generation {
 
   /** Why it is not known whether a component that was loaded has a finding more; undefined if it has not. */
   reason(number: number): UnmatchedReason | undefined {
-    return this.#reasons.get(number);
+    return this.#reasons.get(this.withoutOwner(number));
   }
 
   /** The findings of a component that was loaded, in all states. */
   findings(number: number): readonly Resolved[] {
     return this.#findings[number]!;
+  }
+
+  /** Those that a filter counts, of components that were loaded. */
+  counting(filter: FindingFilter): CountingFindings {
+    const key = keyOfFilter(filter);
+    if (key === undefined) return new CountingFindings(this, filter);
+    const counting = this.#counting.get(key) ?? new CountingFindings(this, filter);
+    this.#counting.set(key, counting);
+    return counting;
   }
 
   /** Those that are affected or under investigation. */
@@ -185,3 +275,7 @@ export class Generation {
 }
 
 const none: readonly Resolved[] = [];
+
+function pairOf({ component, owner }: Owned): readonly [number, number] {
+  return [component, owner];
+}

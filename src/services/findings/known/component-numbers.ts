@@ -1,9 +1,17 @@
 /**
  * Numbers of components, from 0 on, in the order in which their ids come. An id has 8 bytes, and an image hundreds of
  * them: they are kept as halves of 4 bytes in tables of numbers, and looked up without making texts of them.
+ *
+ * A component whose files belong to a package has a number more for each such package: it has other findings there.
  */
 import { randomBytes } from "node:crypto";
-import { idLength } from "../matches/components.ts";
+import { idLength } from "../../matches/components.ts";
+
+/** The numbers of a component and of the one that owns its files. */
+export interface Owned {
+  readonly component: number;
+  readonly owner: number;
+}
 
 /** Of the table of places, a power of two. */
 const firstLength = 1024;
@@ -16,6 +24,10 @@ export class ComponentNumbers {
   /** Numbers at the places of their ids, or the next ones that were free; at least half of the places are empty. */
   #places = new Uint32Array(2 * firstLength).fill(empty);
   #size = 0;
+  /** By the number of an owned component, that of its own and that of its owner. */
+  readonly #owned = new Map<number, Owned>();
+  /** The numbers of owned components: by that of the component, by that of the owner. */
+  readonly #ofOwners = new Map<number, Map<number, number>>();
   /** So that nobody can choose ids that have the same place. */
   readonly #salt = randomBytes(4).readUInt32BE() | 1;
 
@@ -40,12 +52,48 @@ export class ComponentNumbers {
     const place = this.#placeOf(high, low);
     const known = this.#places[place]!;
     if (known !== empty) return known;
+    this.#places[place] = this.#size;
+    return this.#add(high, low);
+  }
+
+  #add(high: number, low: number): number {
     const number = this.#size++;
     this.#high[number] = high;
     this.#low[number] = low;
-    this.#places[place] = number;
     if (this.#size === this.#high.length) this.#grow();
     return number;
+  }
+
+  /** The number of a component where another owns its files. It gets one if it has none. */
+  ownedNumber({ component, owner }: Owned): number {
+    const ofOwners = this.#ofOwners.get(component) ?? new Map<number, number>();
+    this.#ofOwners.set(component, ofOwners);
+    const known = ofOwners.get(owner);
+    if (known !== undefined) return known;
+    const number = this.#size;
+    ofOwners.set(owner, number);
+    this.#owned.set(number, { component, owner });
+    return this.#add(this.#high[component]!, this.#low[component]!);
+  }
+
+  /** What the number of an owned component stands for; undefined for the number of an id. */
+  owned(number: number): Owned | undefined {
+    return this.#owned.get(number);
+  }
+
+  /** All numbers of owned components. */
+  allOwned(): Iterable<[number: number, owned: Owned]> {
+    return this.#owned;
+  }
+
+  /** Whether the component with this number has others, with owners. */
+  hasOwners(component: number): boolean {
+    return this.#ofOwners.has(component);
+  }
+
+  /** All numbers of the component with this number: its own first, then those with owners. */
+  allNumbersOf(component: number): readonly number[] {
+    return [component, ...(this.#ofOwners.get(component)?.values() ?? [])];
   }
 
   /** The id of a number, in hex digits. */
@@ -75,7 +123,7 @@ export class ComponentNumbers {
     this.#low = low;
     this.#places = new Uint32Array(2 * length).fill(empty);
     for (let number = 0; number < this.#size; number++)
-      this.#places[this.#placeOf(high[number]!, low[number]!)] = number;
+      if (!this.#owned.has(number)) this.#places[this.#placeOf(high[number]!, low[number]!)] = number;
   }
 }
 

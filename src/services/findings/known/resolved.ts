@@ -1,10 +1,10 @@
 /** Findings of components: what all sources together say about each vulnerability of a package. */
-import { type Component, componentKeys, type FeedScopes, type FindingState, resolve } from "../../matching/index.ts";
-import { readFeedOrder } from "../../resource/index.ts";
-import type { ReadSession } from "../../store/index.ts";
-import type { Match } from "../matches/component-matches.ts";
-import { feedClaims } from "../matches/feed-claims.ts";
-import { type KnownVulnerability, readVulnerabilities } from "./known-vulnerabilities.ts";
+import { type Component, componentKeys, type FeedScopes, type FindingState, resolve } from "../../../matching/index.ts";
+import { readFeedOrder } from "../../../resource/index.ts";
+import type { ReadSession } from "../../../store/index.ts";
+import type { Match } from "../../matches/component-matches.ts";
+import { feedClaims } from "../../matches/feed-claims.ts";
+import { type KnownVulnerability, readVulnerabilities } from "./vulnerabilities.ts";
 
 /** What one source says, weighed against the others. */
 export interface WeighedMatch {

@@ -1,7 +1,7 @@
 /** What findings need to know of vulnerabilities, from the indexed columns of their rows. */
-import type { Finding_Level } from "../../../gen/platform/findings/v1/findings_pb.ts";
-import type { ReadSession, Row } from "../../store/index.ts";
-import { vulnerabilities } from "../matches/vulnerabilities.ts";
+import type { Finding_Level } from "../../../../gen/platform/findings/v1/findings_pb.ts";
+import type { ReadSession, Row } from "../../../store/index.ts";
+import { vulnerabilities } from "../../matches/vulnerabilities.ts";
 
 /** A vulnerability. */
 export interface KnownVulnerability {
