@@ -15,12 +15,17 @@ export const seen: {
   isCollecting?: boolean;
   /** Number of messages the stream has been asked for. */
   inWatch: number;
+  /** Whether it has ended, or was left. */
+  hasWatchEnded?: boolean;
   /** Called with the signal of a call that waits until it is aborted. */
   onUndelete?: (signal: AbortSignal) => void;
 } = { inWatch: 0, collected: 0 };
 
-async function* watch({ count, failAfter }: Any) {
+async function* watch({ count, failAfter }: Any, { signal }: HandlerContext) {
   seen.inWatch = 0;
+  signal.addEventListener("abort", () => {
+    seen.hasWatchEnded = true;
+  });
   for (let index = 0; index < count; index++) {
     if (failAfter > 0 && index === failAfter - 1) throw new ConnectError("Unavailable: gone", Code.Unavailable);
     seen.inWatch = index;

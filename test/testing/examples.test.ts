@@ -35,7 +35,7 @@ test.each(["forks", "threads"])("a stand-in ends with a pool of %s that does not
   const folder = await project();
   writeFileSync(join(folder, "careless.test.js"), careless);
   const { NODE_TEST_CONTEXT: _context, VITEST: _vitest, ...env } = cleanEnvironment();
-  const args = [join(vitest, "vitest.mjs"), "run", "--pool", pool, "careless.test.js"];
+  const args = [join(vitest, "vitest.mjs"), "run", "--testTimeout", "60000", "--pool", pool, "careless.test.js"];
   const { status, stdout } = spawnSync(process.execPath, args, { cwd: folder, env, encoding: "utf8" });
   expect(status, stdout).toBe(0);
   const url = readFileSync(join(folder, "url"), "utf8");
