@@ -23,6 +23,7 @@ export const defaultQuotas: Readonly<Record<string, number>> = {
   sbomDocuments: 1_000_000,
   vulnReports: 1_000_000,
   vexDocuments: 100_000,
+  analyses: 10_000,
   readmeBytes: 10 * 2 ** 30,
   sbomBytes: 100 * 2 ** 30,
   vexBytes: 10 * 2 ** 30,

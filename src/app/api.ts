@@ -33,7 +33,7 @@ export function readApi(config: Config, live = new LiveSettings(config)): Api {
     const key = `${parent.typeName}/${name}`;
     callsOfV1.set(key, (callsOfV1.get(key) ?? 0) + 1);
   };
-  const components = new KnownComponents();
+  const components = new KnownComponents(config.clock === undefined ? Date.now : () => config.clock!);
   const services = createServices(options, countCall, components);
   const descriptors = services.map(({ service }) => service);
   return {

@@ -47,8 +47,8 @@ export interface StatusEvent {
   readonly note?: string | undefined;
 }
 
-/** Whether a vulnerability affects a component. */
-export type FindingState = "AFFECTED" | "UNDER_INVESTIGATION" | "FIXED" | "NOT_AFFECTED";
+/** Whether a vulnerability affects a component. ACCEPTED: it does, and a group has accepted that. */
+export type FindingState = "AFFECTED" | "UNDER_INVESTIGATION" | "FIXED" | "NOT_AFFECTED" | "ACCEPTED";
 
 /**
  * Whether a fix exists, or will: PENDING if it is awaited from the authors, WONT_FIX and ANALYSIS_NOT_PLANNED if the

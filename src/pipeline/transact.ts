@@ -14,7 +14,7 @@ import {
 } from "../call/index.ts";
 import type { MethodContract } from "../contract/index.ts";
 import { alreadyExists } from "../errors.ts";
-import { provideEnvironment, type ServerEnvironment } from "../resource/index.ts";
+import { environmentOf, provideEnvironment, type ServerEnvironment } from "../resource/index.ts";
 import {
   type Database,
   NotUniqueError,
@@ -127,7 +127,10 @@ export function transact(options: TransactOptions): CallInterceptor {
       options.onCommit?.();
       return answer;
     } catch (error) {
-      if (error instanceof ValidatedOnly) return error.response;
+      if (error instanceof ValidatedOnly) {
+        await environmentOf({ values: request.contextValues }).onValidated?.(database.readFor(new Reads(request)));
+        return error.response;
+      }
       if (error instanceof UnavailableError && error.isUndecided && keyed !== undefined)
         throw new UnavailableError(error.message, error.cause); // with its key, the call can be repeated safely
       if (error instanceof NotUniqueError) throw alreadyExists({ type: error.table, uid: "" }, "this name");

@@ -31,6 +31,8 @@ export interface CallEnvironment {
   readonly nowMs: number;
   /** The changes of the call so far, in order. */
   readonly changes: RowChange[];
+  /** Completes the answer of a call that only validates, after its transaction has ended without a change. */
+  onValidated?: (session: ReadSession) => Promise<void>;
 }
 
 const key: ContextKey<CallEnvironment | undefined> = createContextKey<CallEnvironment | undefined>(undefined);

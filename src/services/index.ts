@@ -13,6 +13,7 @@ import { auditService } from "./audit/audit-records.ts";
 import { documentsService } from "./documents/documents-service.ts";
 import { deliveriesService } from "./events/deliveries.ts";
 import { subscriptions, subscriptionsService } from "./events/subscriptions.ts";
+import { analysesService } from "./findings/analyses-service.ts";
 import { findingsService } from "./findings/findings.ts";
 import { findingImagesService } from "./findings/images.ts";
 import { KnownComponents } from "./findings/known/components.ts";
@@ -180,6 +181,7 @@ function createServicesOfV2(
     tagsService,
     imagesService(repos),
     documentsService(),
+    analysesService(components),
     identitiesService(roleBindings, removeServiceBindings),
     rolesService([
       { isUsed: namedIn(roleBindings, "role_uid"), description: "is bound" },

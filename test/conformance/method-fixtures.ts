@@ -125,6 +125,14 @@ async function makeListedImage(platform: Platform, group: string): Promise<strin
   return uid;
 }
 
+async function makeAnalysis(platform: Platform, group: string): Promise<string> {
+  return (await platform.ok("CreateAnalysis", { parent: group, analysis: notAffected() })).uid;
+}
+
+function notAffected() {
+  return { vulnerabilityId: `CVE-2026-${freshName().slice(1)}`, state: "STATE_NOT_AFFECTED" };
+}
+
 async function makeVexDocument(platform: Platform, group: string): Promise<string> {
   const statements = [
     { vulnerability: { name: "CVE-2026-1" }, products: [{ "@id": "pkg:apk/wolfi/a@1.0-r0" }], status: "affected" },
@@ -360,6 +368,14 @@ const fixtures: Readonly<Record<string, MethodFixture>> = {
   GetSize: { request: async (platform, group) => makeImage(platform, group), scope: ["repoUid"] },
 
   ListSbomDocuments: { request: () => ({}) },
+  GetAnalysis: { request: async (platform, group) => ({ uid: await makeAnalysis(platform, group) }) },
+  ListAnalyses: { request: () => ({}) },
+  CreateAnalysis: { request: (_platform, group) => ({ parent: group, analysis: notAffected() }) },
+  UpdateAnalysis: {
+    request: async (platform, group) => ({ analysis: { uid: await makeAnalysis(platform, group), note: freshName() } }),
+  },
+  DeleteAnalysis: { request: async (platform, group) => ({ uid: await makeAnalysis(platform, group) }) },
+
   ListVexDocuments: { request: () => ({}) },
   DeleteVexDocument: { request: async (platform, group) => ({ uid: await makeVexDocument(platform, group) }) },
   QueryPackages: { request: () => ({ queries: [{ purl: "pkg:npm/lodash@4.17.20" }] }) },
@@ -693,6 +709,7 @@ const batches: Readonly<Record<string, MethodFixture>> = {
   BatchGetRepos: batchOf("GetRepo"),
   BatchGetTags: batchOf("GetTag"),
   BatchGetSubscriptions: batchOf("GetSubscription"),
+  BatchGetAnalyses: batchOf("GetAnalysis"),
   BatchGetAdvisories: batchOf("GetAdvisory"),
   BatchGetDocuments: batchOf("GetDocument"),
   BatchGetVulnerabilityMetadata: batchOf("GetVulnerabilityMetadata"),

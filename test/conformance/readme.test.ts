@@ -28,7 +28,7 @@ const readme = readFileSync(join(repository, "README.md"), "utf8");
 const [installation, ...stepsOfReadme] = readSteps(readme);
 const pages = [
   { page: "README.md", steps: stepsOfReadme },
-  ...["docs/tutorial.md", "docs/findings.md"].map((page) => ({
+  ...["docs/tutorial.md", "docs/findings.md", "docs/decisions-and-policies.md"].map((page) => ({
     page,
     steps: readSteps(readFileSync(join(repository, page), "utf8")),
   })),

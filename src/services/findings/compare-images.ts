@@ -14,6 +14,7 @@ import { databaseOf } from "../../resource/index.ts";
 import { comparePackageVersions } from "../../versions/index.ts";
 import type { StoredComponent } from "../matches/components.ts";
 import { imageContents } from "../matches/tables.ts";
+import { loadImages } from "./found-findings.ts";
 import { type FoundImage, findImage } from "./image-names.ts";
 import { imageViews } from "./image-views.ts";
 import type { DecodedImage, Generation } from "./known/components.ts";
@@ -42,7 +43,8 @@ export async function compareImages(request: CompareImagesRequest, known: Genera
     );
   const views = await imageViews(session, known, [rows.get(base.uid)!, rows.get(target.uid)!]);
   const decoded = await known.decode(session, [rows.get(base.uid)!, rows.get(target.uid)!]);
-  const [before, after] = [base, target].map((image, i) => sideOf(known, image, decoded[i]!, views[i]!.tags)) as [
+  const { images } = await loadImages(session, known, decoded);
+  const [before, after] = [base, target].map((image, i) => sideOf(known, image, images[i]!, views[i]!.tags)) as [
     Side,
     Side,
   ];

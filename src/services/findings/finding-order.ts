@@ -89,7 +89,7 @@ export function keyOf(placed: PlacedFinding, given: readonly OrderTerm[]): reado
 interface Pair {
   readonly component: StoredComponent;
   readonly key: readonly ScalarValue[];
-  /** The findings, by the numbers that the component has: several if images have other owners of its files. */
+  /** The findings, by the numbers that the component has: several if it has others in some images. */
   readonly findings: Map<number, Resolved>;
   /** How many images have one of them. */
   imageCount: number;
@@ -111,7 +111,7 @@ async function byPairs(
   const compare = keyComparison(ofPair);
   const afterPair = after?.slice(0, ofPair.length);
   const leading = new Leading<Pair>(atMost, (a, b) => compare(a.key, b.key));
-  const withOwners = new Map<string, Pair>();
+  const withVariants = new Map<string, Pair>();
   let total = 0;
   let passed = 0;
   for (const number of numbers) {
@@ -120,25 +120,25 @@ async function byPairs(
     const imageCount = some.length === 0 ? 0 : (held?.[number] ?? countImages(images, number));
     if (imageCount === 0) continue; // it has none, or is in other images only
     const component = known.component(number);
-    const hasOwners = known.hasOwners(known.withoutOwner(number));
+    const hasVariants = known.hasVariants(known.componentOf(number));
     total += imageCount * some.length;
     for (const finding of some) {
       if (leading.last !== undefined && !isBefore({ component, finding }, leading.last.key, ofPair)) continue;
       const key = ofPair.map(({ column }) => orderValue({ component, finding }, column));
       if (afterPair !== undefined && compare(key, afterPair) < 0) continue;
-      const name = hasOwners ? `${component.id} ${finding.vulnerability.uid}` : "";
-      const other = hasOwners ? withOwners.get(name) : undefined;
+      const name = hasVariants ? `${component.id} ${finding.vulnerability.uid}` : "";
+      const other = hasVariants ? withVariants.get(name) : undefined;
       if (other !== undefined) {
         other.findings.set(number, finding);
         other.imageCount += imageCount;
         continue;
       }
       const pair = { component, key, findings: new Map([[number, finding]]), imageCount };
-      if (hasOwners) withOwners.set(name, pair);
+      if (hasVariants) withVariants.set(name, pair);
       else leading.add(pair);
     }
   }
-  for (const pair of withOwners.values()) leading.add(pair);
+  for (const pair of withVariants.values()) leading.add(pair);
   const page: PlacedFinding[] = [];
   let left = skip;
   for (const { component, key, findings: ofNumbers, imageCount } of leading.items()) {

@@ -6,6 +6,7 @@
 
 import { isDistributionType } from "../../package-url.ts";
 import type { ReadSession, Selection } from "../../store/index.ts";
+import { isDecided } from "../decisions/analyses.ts";
 import { componentsWith } from "../matches/component-matches.ts";
 import type { DecodedImage, Generation, WideTurn } from "./known/components.ts";
 import type { CountingFindings, FindingFilter } from "./known/counting-findings.ts";
@@ -35,20 +36,30 @@ export async function findFindings(
   const asked = await componentsAsked(session, known, filter);
   const images = await readImagesOf(session, known, containing(selection, asked?.ids), turn);
   if (asked !== undefined) {
-    const numbers = asked.ids.flatMap((id) => known.allNumbersOf(known.numberOf(id)));
+    const numbersOf = () => asked.ids.flatMap((id) => known.allNumbersOf(known.numberOf(id)));
+    await known.load(session, numbersOf());
+    const decided = asked.isExact ? images : await known.decide(session, images, numbersOf());
+    const numbers = numbersOf();
     await known.load(session, numbers);
-    return { images, numbers, findings, held: undefined };
+    return { images: decided, numbers, findings, held: undefined };
   }
+  const { images: decided, held } = await loadImages(session, known, images);
+  return { images: decided, numbers: numbersIn(held), findings, held };
+}
+
+/** Loads the components of images. Returns these with what groups have decided, and how many contain each component. */
+export async function loadImages(session: ReadSession, known: Generation, images: readonly DecodedImage[]) {
   const held = await countMembers(session, known, images);
   const numbers = numbersIn(held);
   await known.load(session, numbers);
-  return { images, numbers, findings, held };
+  const decided = await known.decide(session, images, numbers);
+  return { images: decided, held: decided === images ? held : await countMembers(session, known, decided) };
 }
 
 /** Components with a finding of the vulnerabilities that are asked for. They are few, and an index finds the images. */
 interface AskedComponents {
   readonly ids: readonly string[];
-  /** Whether each image with one of them has a finding that counts: not if it may have another where it is owned. */
+  /** Whether each image with one of them has a finding that counts: not if it may have another in some images. */
   readonly isExact: boolean;
 }
 
@@ -60,16 +71,18 @@ export async function componentsAsked(
 ): Promise<AskedComponents | undefined> {
   const { vulnerabilityIds = [] } = filter;
   if (vulnerabilityIds.length === 0) return undefined;
-  const ids = await componentsWith(session, await vulnerabilitiesNamed(session, vulnerabilityIds));
+  const named = await vulnerabilitiesNamed(session, vulnerabilityIds);
+  const ids = await componentsWith(session, [...named.keys()]);
   const numbers = ids.map((id) => known.numberOf(id));
   await known.load(session, numbers);
   const findings = known.counting(filter);
+  const isAnyDecided = await isDecided(session, [...named.values()].flat());
   const isOfDistribution = (number: number) => isDistributionType(known.component(number).type);
   const isAnyOwner = numbers.some(isOfDistribution);
-  const mayBeOwned = (number: number) => isAnyOwner && !isOfDistribution(number);
+  const mayDiffer = (number: number) => isAnyDecided || (isAnyOwner && !isOfDistribution(number));
   return {
-    ids: ids.filter((_, i) => mayBeOwned(numbers[i]!) || findings.of(numbers[i]!).length > 0),
-    isExact: !numbers.some(mayBeOwned),
+    ids: ids.filter((_, i) => mayDiffer(numbers[i]!) || findings.of(numbers[i]!).length > 0),
+    isExact: !numbers.some(mayDiffer),
   };
 }
 
@@ -90,15 +103,6 @@ export async function readImagesOf(
     await session.pause();
   }
   return images;
-}
-
-/** The numbers of the components of images, each once. */
-export async function distinctNumbers(
-  session: ReadSession,
-  known: Generation,
-  images: readonly DecodedImage[],
-): Promise<Uint32Array> {
-  return numbersIn(await countMembers(session, known, images));
 }
 
 /** How many of the images contain each component, by its number. */

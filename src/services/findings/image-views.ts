@@ -11,7 +11,7 @@ import {
 import type { ReadSession, Row } from "../../store/index.ts";
 import { readImages } from "../registry/images.ts";
 import { repos } from "../registry/repos.ts";
-import { distinctNumbers } from "./found-findings.ts";
+import { loadImages } from "./found-findings.ts";
 import type { DecodedImage, Generation } from "./known/components.ts";
 import { sinceMsAt } from "./known/image-members.ts";
 import type { Resolved } from "./known/resolved.ts";
@@ -22,8 +22,7 @@ export async function imageViews(session: ReadSession, known: Generation, rows: 
   const images = rows.map((row) => ({ uid: row.uid, repo: row.parent, digest: row.columns.digest as string, row }));
   const names = await session.getMany(repos.table, [...new Set(images.map(({ repo }) => repo))]);
   const tags = await tagsOf(session, images);
-  const decoded = await known.decode(session, rows);
-  await known.load(session, await distinctNumbers(session, known, decoded));
+  const { images: decoded } = await loadImages(session, known, await known.decode(session, rows));
   const platforms = new Map<string, string[]>();
   for (const [repo, ofRepo] of Map.groupBy(images, (image) => image.repo)) {
     const digests = ofRepo.map(({ digest }) => digest);

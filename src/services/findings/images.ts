@@ -26,7 +26,7 @@ import { imageContents } from "../matches/tables.ts";
 import { imageUid } from "../registry/images.ts";
 import { compareImages } from "./compare-images.ts";
 import { endedComponents, endedImages } from "./end-of-life.ts";
-import { componentsAsked, distinctNumbers, findFindings, readImagesOf } from "./found-findings.ts";
+import { componentsAsked, countMembers, findFindings, numbersIn, readImagesOf } from "./found-findings.ts";
 import { imageViews } from "./image-views.ts";
 import type { Generation, KnownComponents, WideTurn } from "./known/components.ts";
 import type { FindingFilter } from "./known/counting-findings.ts";
@@ -119,7 +119,7 @@ async function byEndOfLife(
 ): Promise<Selection> {
   if (endOfLife === undefined) return selection;
   const images = await readImagesOf(session, known, selection, turn);
-  const numbers = await distinctNumbers(session, known, images);
+  const numbers = numbersIn(await countMembers(session, known, images));
   await known.loadComponents(session, numbers);
   const ended = await endedImages(session, images, await endedComponents(session, known, numbers, nowMs), nowMs);
   const uids = new Set(ended.map(({ uid }) => uid));

@@ -61,7 +61,7 @@ export async function listComponents(
   const selection = await selectImages(session, { uidp, repo, onlyTagged, uids }, scopes);
   const images = await readImagesOf(session, known, selection, turn);
   const held = await countMembers(session, known, images);
-  const counts = withoutOwners(known, held);
+  const counts = byComponent(known, held);
   const numbers = numbersIn(counts);
   await known.loadComponents(session, numbers);
   if (query.unmatched !== undefined) await known.load(session, numbers);
@@ -89,14 +89,15 @@ export async function listComponents(
   const rest = leading.items().slice(request.skip);
   const page = rest.slice(0, pageSize);
   const shown = page.map(({ number }) => number);
-  const heldOf = (number: number) => known.allNumbersOf(number).filter((each) => held[each]! > 0);
-  await known.load(session, shown.flatMap(heldOf));
+  await known.load(session, numbersOf(known, shown, held));
+  const decided = await known.decide(session, images, numbersOf(known, shown, held));
+  const heldNow = decided === images ? held : await countMembers(session, known, decided);
   const ended = endedOfAll ?? (await endedComponents(session, known, shown, nowMs));
   const messages = page.map(({ number, component, imageCount }) =>
     create(ListedComponentSchema, {
       component: componentMessage(component),
       imageCount,
-      levelCounts: countLevels(openIn(known, heldOf(number))),
+      levelCounts: countLevels(openIn(known, numbersOf(known, [number], heldNow))),
       unmatchedReason: reasonOf(known, number) ?? "",
       endOfLife: ended.has(number),
       occurrences: occurrences?.get(component.id) ?? [],
@@ -112,11 +113,16 @@ export async function listComponents(
   });
 }
 
-/** How many images contain each component, whether it has an owner or not. @param held with owners told apart. */
-function withoutOwners(known: Generation, held: Uint32Array): Uint32Array {
+/** How many images contain each component, whatever findings it has there. @param held with variants told apart. */
+function byComponent(known: Generation, held: Uint32Array): Uint32Array {
   const counts = new Uint32Array(held.length);
-  for (let number = 0; number < held.length; number++) counts[known.withoutOwner(number)]! += held[number]!;
+  for (let number = 0; number < held.length; number++) counts[known.componentOf(number)]! += held[number]!;
   return counts;
+}
+
+/** The numbers of components, and of their variants, that any image contains. */
+function numbersOf(known: Generation, components: readonly number[], held: Uint32Array): readonly number[] {
+  return components.flatMap((number) => known.allNumbersOf(number)).filter((number) => held[number]! > 0);
 }
 
 /** What is open of a component with any of these numbers, each vulnerability once. */

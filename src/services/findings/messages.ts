@@ -25,13 +25,19 @@ export interface FindingPlace {
   readonly sinceMs: number;
 }
 
-const states: readonly FindingState[] = ["AFFECTED", "UNDER_INVESTIGATION", "FIXED", "NOT_AFFECTED"];
+export const allStates: readonly FindingState[] = [
+  "AFFECTED",
+  "UNDER_INVESTIGATION",
+  "FIXED",
+  "NOT_AFFECTED",
+  "ACCEPTED",
+];
 
 /** The states that a request asks for; those that are open where it names none. */
 export function statesOf(given: readonly Finding_State[]): ReadonlySet<FindingState> {
   const named = given.filter((state) => state !== Finding_State.UNSPECIFIED);
   return new Set(
-    states.filter((state) => (named.length === 0 ? isOpen({ state }) : named.includes(Finding_State[state]))),
+    allStates.filter((state) => (named.length === 0 ? isOpen({ state }) : named.includes(Finding_State[state]))),
   );
 }
 
@@ -113,9 +119,13 @@ const justifications: Readonly<Record<string, Finding_Justification>> = {
 };
 
 function justificationOf(text: string): Finding_Justification {
-  return justifications[text] ?? Finding_Justification.UNSPECIFIED;
+  return (
+    justifications[text] ??
+    Finding_Justification[text as keyof typeof Finding_Justification] ??
+    Finding_Justification.UNSPECIFIED
+  );
 }
 
-function confidenceOf({ isOfOrigin }: Match): Finding_Confidence {
+function confidenceOf({ isOfOrigin }: Pick<Match, "isOfOrigin">): Finding_Confidence {
   return isOfOrigin ? Finding_Confidence.ORIGIN : Finding_Confidence.EXACT;
 }

@@ -32,6 +32,7 @@ const owner = names(
   "libraries.python.list libraries.javascript.create libraries.javascript.list manifest.create manifest.delete manifest.update",
   "repo.check_policies role_bindings.create role_bindings.delete role_bindings.update roles.create roles.delete roles.update tag.create",
   "sboms.create tag.delete tag.update terms.accept vex.create vuln.create vuln_report.create",
+  "analyses.create analyses.delete analyses.update",
 );
 const registryPull = names(
   "groups.list manifest.list manifest.metadata.list record_signatures.list referrers.list repo.blobs.get repo.list sboms.list tag.list",

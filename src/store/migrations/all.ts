@@ -18,6 +18,7 @@ import * as m0020 from "./0020-findings.ts";
 import * as m0021 from "./0021-sbom-files.ts";
 import * as m0022 from "./0022-finding-days.ts";
 import * as m0023 from "./0023-image-contents.ts";
+import * as m0024 from "./0024-analyses.ts";
 
 export const all: readonly Migration[] = [
   m0007,
@@ -37,6 +38,7 @@ export const all: readonly Migration[] = [
   m0021,
   m0022,
   m0023,
+  m0024,
 ]
   .flatMap((file): Migration[] => Object.values(file))
   .sort((a, b) => (a.name < b.name ? -1 : 1));

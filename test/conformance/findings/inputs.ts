@@ -64,6 +64,24 @@ export interface RawRepo {
   readonly tags: Map<string, string>;
 }
 
+/** A decision of a group. */
+export interface RawAnalysis {
+  readonly uid: string;
+  readonly group: string;
+  readonly vulnerabilityId: string;
+  /** Absent: about all packages. */
+  readonly package?: Pick<RawPackage, "type" | "namespace" | "name"> | undefined;
+  /** The version that it is about, or a version that those it is about are below; absent: all. */
+  readonly version?: string | undefined;
+  readonly below?: string | undefined;
+  readonly repos: readonly string[];
+  readonly digests: readonly string[];
+  readonly state: "AFFECTED" | "UNDER_INVESTIGATION" | "FIXED" | "NOT_AFFECTED" | "ACCEPTED";
+  readonly justification: string;
+  /** When it was changed last, in milliseconds since 1970. */
+  readonly updateMs: number;
+}
+
 /** Everything that was told, and not taken back. */
 export class RawInputs {
   readonly repos: RawRepo[] = [];
@@ -75,6 +93,8 @@ export class RawInputs {
   readonly exploited = new Map<string, string>();
   readonly claims = new Map<string, readonly RawClaim[]>();
   feedOrder: readonly string[] = [];
+  /** By uid. */
+  readonly analyses = new Map<string, RawAnalysis>();
 }
 
 /** The canonical package URL. */

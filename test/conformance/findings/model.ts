@@ -3,6 +3,7 @@
  * are remembered: since when an image has a component, and since when a record says something about one.
  */
 import { comparePackageVersions } from "../../../src/versions/index.ts";
+import { analysesAbout } from "./decisions.ts";
 import { type Group, groupsOf, type Level } from "./groups.ts";
 import { keyOf, purlOf, type RawInputs, type RawListed, type RawPackage, type RawRepo } from "./inputs.ts";
 import { isOpen, type Statement, statementsOf, weigh } from "./statements.ts";
@@ -109,7 +110,7 @@ export class FindingsModel {
   }
 
   /** The findings of a package, in all states. */
-  findingsOf(component: RawPackage, groups = this.groups()): ModelFinding[] {
+  findingsOf(component: RawPackage, groups: readonly Group[] = this.groups()): ModelFinding[] {
     const statements = [...this.inputs.records.values()].flatMap((record) => statementsOf(record, component));
     return groups.flatMap((group) => {
       const ids = new Set([group.id, ...group.aliases]);
@@ -124,7 +125,40 @@ export class FindingsModel {
   }
 
   /** The findings of a package in an image where another may own its files. */
-  findingsIn(of: RawListed, groups = this.groups()): ModelFinding[] {
+  findingsIn(
+    of: RawListed,
+    { repo, digest }: Pick<ModelImage, "repo" | "digest">,
+    groups = this.groups(),
+  ): ModelFinding[] {
+    return this.#undecidedIn(of, groups).map((finding) => {
+      const ids = [finding.group.id, ...finding.group.aliases];
+      const about = { ids, component: of, repo: repo.uid, digest };
+      const decided = analysesAbout(this.inputs.analyses.values(), about).map((analysis): Timed => {
+        const { group, uid, state, justification, updateMs } = analysis;
+        const { fixState } = finding.statements[0]!;
+        const said = {
+          state,
+          justification,
+          fixState,
+          fixedVersion: finding.fixedVersion,
+          confidence: "EXACT" as const,
+        };
+        return {
+          ...said,
+          feed: group,
+          id: uid,
+          kind: "analysis",
+          key: "",
+          parts: [],
+          modifyMs: updateMs,
+          sinceMs: updateMs,
+        };
+      });
+      return { ...finding, statements: [...decided, ...finding.statements] };
+    });
+  }
+
+  #undecidedIn(of: RawListed, groups: readonly Group[]): ModelFinding[] {
     const own = this.findingsOf(of, groups);
     const ofOwner = of.owner === undefined ? [] : this.findingsOf(of.owner, groups);
     return own.flatMap((finding) => {
@@ -179,7 +213,7 @@ export class FindingsModel {
     const groups = this.groups();
     return images.flatMap((image) =>
       [...image.components.values()].flatMap((component) =>
-        this.findingsIn(component, groups)
+        this.findingsIn(component, image, groups)
           .filter((finding) => counts(finding, filter))
           .map((finding) => {
             const firstMs = Math.max(finding.sinceMs, image.sinceMs.get(finding.purl)!);

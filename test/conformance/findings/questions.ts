@@ -91,7 +91,7 @@ function vulnerabilities(world: FindingsWorld): Question[] {
   });
 }
 
-const allStates = ["AFFECTED", "UNDER_INVESTIGATION", "FIXED", "NOT_AFFECTED"] as const;
+const allStates = ["AFFECTED", "UNDER_INVESTIGATION", "FIXED", "NOT_AFFECTED", "ACCEPTED"] as const;
 
 /** A random filter by what findings are. */
 function randomFilter(world: FindingsWorld): ModelFilter {
@@ -262,23 +262,25 @@ function components(world: FindingsWorld, groups: readonly string[]): Question {
   const { tags: _, ...placed } = place as Json;
   const found = model.images(tags === undefined ? place : placed);
   const filter = packageFilter(world);
-  const counted = new Map<string, RawListed[]>();
+  const counted = new Map<string, { readonly of: RawListed; readonly image: ModelImage }[]>();
   for (const image of found)
     for (const [purl, of] of image.components)
-      if (isWanted(of, purl, filter)) counted.set(purl, [...(counted.get(purl) ?? []), of]);
+      if (isWanted(of, purl, filter)) counted.set(purl, [...(counted.get(purl) ?? []), { of, image }]);
   const known = model.groups();
   const field = random.pick(["package", "version", "image_count", "default"] as const);
   const nameOf = ({ name, type, namespace }: RawPackage) => `${name} ${type} ${namespace}`;
-  const openOf = (held: readonly RawListed[]) => {
-    const open = held.flatMap((of) => model.findingsIn(of, known)).filter((finding) => counts(finding, {}));
+  const openOf = (held: readonly { readonly of: RawListed; readonly image: ModelImage }[]) => {
+    const open = held
+      .flatMap(({ of, image }) => model.findingsIn(of, image, known))
+      .filter((finding) => counts(finding, {}));
     return [...new Map(open.map((finding) => [finding.group, finding])).values()];
   };
   const expected = [...counted].map(([purl, held]) => ({
     purl,
-    package: nameOf(held[0]!),
-    version: held[0]!.version,
+    package: nameOf(held[0]!.of),
+    version: held[0]!.of.version,
     image_count: held.length,
-    default: `${nameOf(held[0]!)}\0${held[0]!.version}`,
+    default: `${nameOf(held[0]!.of)}\0${held[0]!.of.version}`,
     answer: [purl, held.length, levelsOf(openOf(held))],
   }));
   const sign = field !== "default" && random.oneIn(2) ? -1 : 1;

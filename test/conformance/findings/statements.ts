@@ -10,9 +10,9 @@ import { keyOf, type RawClaim, type RawEvent, type RawPackage, type RawRecord } 
 export interface Statement {
   readonly feed: string;
   readonly id: string;
-  readonly kind: "advisory" | "vex" | "vex-exact" | "ecosystem";
+  readonly kind: "advisory" | "vex" | "vex-exact" | "ecosystem" | "analysis";
   readonly modifyMs: number;
-  readonly state: "AFFECTED" | "UNDER_INVESTIGATION" | "FIXED" | "NOT_AFFECTED";
+  readonly state: "AFFECTED" | "UNDER_INVESTIGATION" | "FIXED" | "NOT_AFFECTED" | "ACCEPTED";
   readonly fixState: "UNSPECIFIED" | "FIXED" | "NOT_FIXED" | "WONT_FIX" | "PENDING";
   readonly fixedVersion: string;
   readonly justification: string;

@@ -1,10 +1,7 @@
 /** Random worlds: groups with repos, feeds, and changes of both, which are told to a server and to the raw inputs. */
 
-import { readOsv } from "../../../src/feeds/index.ts";
-import type { VulnerabilityFacts } from "../../../src/matching/index.ts";
 import { writeFeedOrder } from "../../../src/resource/index.ts";
 import {
-  FactWriter,
   pruneKnown,
   pruneRecords,
   removeImage,
@@ -19,6 +16,7 @@ import { Random } from "../../codec/random.ts";
 import type { Json } from "../contract.ts";
 import { digestOf, freshName, makeGroup, makeMember, makeRepo } from "../fixtures.ts";
 import type { Platform } from "../platform.ts";
+import { changeAnalyses } from "./decisions.ts";
 import { vectors } from "./groups.ts";
 import {
   purlOf,
@@ -30,6 +28,7 @@ import {
   type RawRepo,
 } from "./inputs.ts";
 import { FindingsModel } from "./model.ts";
+import { saveRecords } from "./save-records.ts";
 
 /** Times of a world are whole seconds from here on, so that they are exact wherever they are stored. */
 const beginMs = Date.UTC(2026, 0, 1);
@@ -112,6 +111,7 @@ export class FindingsWorld {
       () => this.#changeFeedOrder(),
       () => this.#changeScores(),
       () => this.#changeExploited(),
+      ...Array(3).fill(() => changeAnalyses(this, this.#platform, this.#digest().digest)),
     ] as (() => Promise<void>)[];
     for (let i = 0; i < count; i++) {
       this.#nowMs += 1000 * (1 + this.random.below(100));
@@ -394,28 +394,3 @@ export class FindingsWorld {
 }
 
 const versions = ["1.0.0", "1.1.0", "1.10.0", "2.0.0", "2.3.4", "3.0.0"];
-
-/** Stores records, as an importer does. */
-export async function saveRecords(session: WriteSession, records: readonly RawRecord[], nowMs: number) {
-  const writer = new FactWriter(session, nowMs);
-  for (const record of records) await writer.saveAlone(record.feed, factsOfRecord(record));
-  await writer.settle();
-}
-
-function factsOfRecord(record: RawRecord): VulnerabilityFacts {
-  if ("osv" in record) return readOsv(record.osv, () => {}).facts;
-  const { aliases, modifyMs, kind, name, events } = record.advisory;
-  const key = `pkg:apk/wolfi/${name}`;
-  const facts = [{ key, distro: "", ranges: [], versions: [] }];
-  return {
-    id: record.id,
-    aliases,
-    upstream: [],
-    related: [],
-    summary: "",
-    modifyMs,
-    weaknesses: [],
-    ratings: [],
-    packages: [{ kind, key, facts, events }],
-  };
-}

@@ -70,8 +70,8 @@ describe("what images contain", () => {
       expect(image.numbers).toEqual(image.numbers.toSorted());
       expect(image.numbers).toHaveLength(contents.length);
     }
-    expect(numbers.owned(ofSecond)).toEqual({ component, owner: numbers.known(second) });
-    expect(numbers.owned(component)).toBeUndefined();
+    expect(numbers.variant(ofSecond)).toEqual({ component, of: component, owner: numbers.known(second) });
+    expect(numbers.variant(component)).toBeUndefined();
     newIds(20_000).map((id) => numbers.numberOf(id)); // the tables grow
     expect([numbers.known(owned), numbers.idOf(ofFirst)]).toEqual([component, owned]);
   });

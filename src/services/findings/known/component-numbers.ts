@@ -2,15 +2,23 @@
  * Numbers of components, from 0 on, in the order in which their ids come. An id has 8 bytes, and an image hundreds of
  * them: they are kept as halves of 4 bytes in tables of numbers, and looked up without making texts of them.
  *
- * A component whose files belong to a package has a number more for each such package: it has other findings there.
+ * A component has a number more, a variant, for images where it has other findings: because a package owns its files, or
+ * because a group has decided about them.
  */
 import { randomBytes } from "node:crypto";
+import type { Decision } from "../../decisions/decision.ts";
 import { idLength } from "../../matches/components.ts";
 
-/** The numbers of a component and of the one that owns its files. */
-export interface Owned {
+/** A component in images where it has other findings. */
+export interface Variant {
+  /** The number of the component. */
   readonly component: number;
-  readonly owner: number;
+  /** The number of what its findings are those of, but for what `owner` or `decisions` say: the component or a variant. */
+  readonly of: number;
+  /** The number of the component that owns its files. */
+  readonly owner?: number;
+  /** What the group of the images has decided, the deciding one first. */
+  readonly decisions?: readonly Decision[];
 }
 
 /** Of the table of places, a power of two. */
@@ -24,10 +32,9 @@ export class ComponentNumbers {
   /** Numbers at the places of their ids, or the next ones that were free; at least half of the places are empty. */
   #places = new Uint32Array(2 * firstLength).fill(empty);
   #size = 0;
-  /** By the number of an owned component, that of its own and that of its owner. */
-  readonly #owned = new Map<number, Owned>();
-  /** The numbers of owned components: by that of the component, by that of the owner. */
-  readonly #ofOwners = new Map<number, Map<number, number>>();
+  readonly #variants = new Map<number, Variant>();
+  /** The numbers of variants, by that of the component, by what distinguishes them. */
+  readonly #ofComponents = new Map<number, Map<string, number>>();
   /** So that nobody can choose ids that have the same place. */
   readonly #salt = randomBytes(4).readUInt32BE() | 1;
 
@@ -65,35 +72,50 @@ export class ComponentNumbers {
   }
 
   /** The number of a component where another owns its files. It gets one if it has none. */
-  ownedNumber({ component, owner }: Owned): number {
-    const ofOwners = this.#ofOwners.get(component) ?? new Map<number, number>();
-    this.#ofOwners.set(component, ofOwners);
-    const known = ofOwners.get(owner);
+  ownedNumber(component: number, owner: number): number {
+    return this.#variantNumber(`owner ${owner}`, { component, of: component, owner });
+  }
+
+  /** The number of a component, or of a variant, about which these are decided. It gets one if it has none. */
+  decidedNumber(of: number, decisions: readonly Decision[]): number {
+    const key = `${of} ${decisions.map(({ key }) => key).join()}`;
+    return this.#variantNumber(key, { component: this.componentOf(of), of, decisions });
+  }
+
+  #variantNumber(key: string, variant: Variant): number {
+    const ofComponent = this.#ofComponents.get(variant.component) ?? new Map<string, number>();
+    this.#ofComponents.set(variant.component, ofComponent);
+    const known = ofComponent.get(key);
     if (known !== undefined) return known;
     const number = this.#size;
-    ofOwners.set(owner, number);
-    this.#owned.set(number, { component, owner });
-    return this.#add(this.#high[component]!, this.#low[component]!);
+    ofComponent.set(key, number);
+    this.#variants.set(number, variant);
+    return this.#add(this.#high[variant.component]!, this.#low[variant.component]!);
   }
 
-  /** What the number of an owned component stands for; undefined for the number of an id. */
-  owned(number: number): Owned | undefined {
-    return this.#owned.get(number);
+  /** What the number of a variant stands for; undefined for the number of a component. */
+  variant(number: number): Variant | undefined {
+    return this.#variants.get(number);
   }
 
-  /** All numbers of owned components. */
-  allOwned(): Iterable<[number: number, owned: Owned]> {
-    return this.#owned;
+  /** The number of the component of a number. */
+  componentOf(number: number): number {
+    return this.#variants.get(number)?.component ?? number;
   }
 
-  /** Whether the component with this number has others, with owners. */
-  hasOwners(component: number): boolean {
-    return this.#ofOwners.has(component);
+  /** The numbers of all variants, in the order in which they got them: after what they are of. */
+  variants(): Iterable<[number: number, variant: Variant]> {
+    return this.#variants;
   }
 
-  /** All numbers of the component with this number: its own first, then those with owners. */
+  /** Whether a component has variants. */
+  hasVariants(component: number): boolean {
+    return this.#ofComponents.has(component);
+  }
+
+  /** All numbers of a component: its own first, then those of its variants. */
   allNumbersOf(component: number): readonly number[] {
-    return [component, ...(this.#ofOwners.get(component)?.values() ?? [])];
+    return [component, ...(this.#ofComponents.get(component)?.values() ?? [])];
   }
 
   /** The id of a number, in hex digits. */
@@ -123,7 +145,7 @@ export class ComponentNumbers {
     this.#low = low;
     this.#places = new Uint32Array(2 * length).fill(empty);
     for (let number = 0; number < this.#size; number++)
-      if (!this.#owned.has(number)) this.#places[this.#placeOf(high[number]!, low[number]!)] = number;
+      if (!this.#variants.has(number)) this.#places[this.#placeOf(high[number]!, low[number]!)] = number;
   }
 }
 

@@ -10,9 +10,11 @@ import { componentsMatching, readMatches, SharedMatches } from "../../matches/co
 import { readComponents, type StoredComponent } from "../../matches/components.ts";
 import { changesAfter, type FindingChanges, type Revision, readRevision } from "../../matches/revision.ts";
 import { imageMembers } from "../../matches/tables.ts";
-import { ComponentNumbers, type Owned } from "./component-numbers.ts";
+import { ComponentNumbers, type Variant } from "./component-numbers.ts";
 import { CountingFindings, type FindingFilter, keyOfFilter } from "./counting-findings.ts";
-import { ImageMembers, type Members } from "./image-members.ts";
+import { decidedFinding, decisionsAbout } from "./decided-findings.ts";
+import { byId, DecisionSet, type DecisionSource, KnownDecisions } from "./decisions.ts";
+import { ImageMembers, type Members, renumbered } from "./image-members.ts";
 import { ownedFindings } from "./owned-findings.ts";
 import { type Resolved, resolveAll, SharedFindings } from "./resolved.ts";
 
@@ -40,20 +42,27 @@ export interface WideTurn {
 /** The memory of one server. */
 export class KnownComponents {
   readonly #turns = new AccountTurns();
-  #generation = new Generation({ changes: "", feedOrder: "" });
+  readonly #decisions: KnownDecisions;
+  #generation: Generation;
+
+  /** @param now milliseconds since 1970. */
+  constructor(now: () => number = Date.now) {
+    this.#decisions = new KnownDecisions(now);
+    this.#generation = new Generation({ changes: "", feedOrder: "" }, this.#decisions);
+  }
 
   /** The generation that a call uses. What it knows is that of now. */
   async open(session: ReadSession): Promise<Generation> {
     const revision = await readRevision(session);
     const known = this.#generation;
-    if (known.isFull) return this.#use(new Generation(revision));
+    if (known.isFull) return this.#use(new Generation(revision, this.#decisions));
     if (isSame(known.revision, revision)) return known;
     const changes =
       known.revision.feedOrder === revision.feedOrder ? await changesAfter(session, known.revision.changes) : undefined;
     const stale = changes && (await known.staleNumbers(session, changes));
     // Another call may have come to the same in the meantime.
     if (isSame(this.#generation.revision, revision)) return this.#generation;
-    return this.#use(new Generation(revision, known, stale));
+    return this.#use(new Generation(revision, this.#decisions, known, stale));
   }
 
   /**
@@ -86,6 +95,7 @@ function isSame(a: Revision, b: Revision): boolean {
 /** What is known about components at one revision. The numbers are those of all revisions. */
 export class Generation {
   readonly revision: Revision;
+  readonly #decisions: KnownDecisions;
   readonly #numbers: ComponentNumbers;
   readonly #members: ImageMembers;
   /** By number, as what is known about them. */
@@ -104,8 +114,9 @@ export class Generation {
    * @param stale the numbers of the components about which something else may be known than `from` has; undefined for
    * all.
    */
-  constructor(revision: Revision, from?: Generation, stale?: readonly number[]) {
+  constructor(revision: Revision, decisions: KnownDecisions, from?: Generation, stale?: readonly number[]) {
     this.revision = revision;
+    this.#decisions = decisions;
     this.#numbers = from === undefined ? new ComponentNumbers() : from.#numbers;
     this.#members = from === undefined ? new ImageMembers(this.#numbers) : from.#members;
     this.#images = from === undefined ? new Map() : from.#images;
@@ -114,7 +125,7 @@ export class Generation {
     this.#findings = isKept ? [...from.#findings] : [];
     this.#open = isKept ? [...from.#open] : [];
     this.#reasons = new Map(isKept ? from.#reasons : []);
-    for (const number of isKept ? this.#withOwned(new Set(stale)) : []) {
+    for (const number of isKept ? this.#withVariants(new Set(stale)) : []) {
       this.#components[number] = undefined;
       this.#findings[number] = undefined;
       this.#reasons.delete(number);
@@ -127,11 +138,11 @@ export class Generation {
     return [...new Set([...components, ...matched])].flatMap((id) => this.#numbers.known(id) ?? []);
   }
 
-  /** These numbers, and those of what they own or are owned in. */
-  #withOwned(numbers: ReadonlySet<number>): Set<number> {
+  /** These numbers, and those of variants whose findings depend on theirs. */
+  #withVariants(numbers: ReadonlySet<number>): Set<number> {
     const all = new Set(numbers);
-    for (const [number, { component, owner }] of this.#numbers.allOwned())
-      if (numbers.has(component) || numbers.has(owner)) all.add(number);
+    for (const [number, { of, owner = of }] of this.#numbers.variants())
+      if (all.has(of) || all.has(owner)) all.add(number);
     return all;
   }
 
@@ -175,17 +186,17 @@ export class Generation {
     return this.#numbers.known(id);
   }
 
-  /** The number of a component, whether it has an owner or not. */
-  withoutOwner(number: number): number {
-    return this.#numbers.owned(number)?.component ?? number;
+  /** The number of the component of a number, which may be that of a variant. */
+  componentOf(number: number): number {
+    return this.#numbers.componentOf(number);
   }
 
-  /** Whether a component, with its own number, has an owner in some images. */
-  hasOwners(component: number): boolean {
-    return this.#numbers.hasOwners(component);
+  /** Whether a component has other findings in some images. */
+  hasVariants(component: number): boolean {
+    return this.#numbers.hasVariants(component);
   }
 
-  /** All numbers of a component, each with other findings: its own, and those that it has with owners. */
+  /** All numbers of a component: its own, and those of its variants. */
   allNumbersOf(component: number): readonly number[] {
     return this.#numbers.allNumbersOf(component);
   }
@@ -202,28 +213,97 @@ export class Generation {
   /** Reads what is not known yet of these components and about them. */
   async load(session: ReadSession, numbers: Iterable<number>): Promise<void> {
     const missing = new Set<number>();
-    const owned: number[] = [];
-    for (const number of numbers) {
-      if (this.#findings[number] !== undefined) continue;
-      const pair = this.#numbers.owned(number);
-      if (pair === undefined) missing.add(number);
-      else owned.push(number);
-      for (const each of pair === undefined ? [] : [pair.component, pair.owner])
-        if (this.#findings[each] === undefined) missing.add(each);
-    }
-    await this.#loadUnowned(session, [...missing]);
-    await this.loadComponents(session, owned);
-    for (const number of owned) {
-      const [component, owner] = pairOf(this.#numbers.owned(number)!).map((each) => ({
-        component: this.component(each),
-        findings: this.findings(each),
-      }));
-      this.#setFindings(number, ownedFindings(component!, owner!));
+    const variants: number[] = [];
+    for (const number of numbers) this.#addMissing(number, missing, variants);
+    await this.#loadComponents(session, [...missing]);
+    await this.loadComponents(session, variants);
+    for (const number of variants) {
+      this.#setFindings(number, this.#findingsOfVariant(this.#numbers.variant(number)!));
       await session.pause();
     }
   }
 
-  async #loadUnowned(session: ReadSession, missing: readonly number[]): Promise<void> {
+  /** Adds what is to be loaded before the findings of a number are known. Variants come after what they depend on. */
+  #addMissing(number: number, missing: Set<number>, variants: number[]): void {
+    if (this.#findings[number] !== undefined) return;
+    const variant = this.#numbers.variant(number);
+    if (variant === undefined) {
+      missing.add(number);
+      return;
+    }
+    for (const each of [variant.of, variant.owner ?? variant.of]) this.#addMissing(each, missing, variants);
+    variants.push(number);
+  }
+
+  #findingsOfVariant({ of, owner, decisions = [] }: Variant): readonly Resolved[] {
+    const own = { component: this.component(of), findings: this.findings(of) };
+    if (owner !== undefined)
+      return ownedFindings(own, { component: this.component(owner), findings: this.findings(owner) });
+    return own.findings.map((finding) =>
+      decidedFinding(finding, new DecisionSet([byId(decisions)]).about(finding.vulnerability)),
+    );
+  }
+
+  /**
+   * The images, with other numbers for those of these components, which were loaded, that groups have decided about.
+   * @param decisions by default those of now.
+   */
+  async decide(
+    session: ReadSession,
+    images: readonly DecodedImage[],
+    numbers: Iterable<number>,
+    decisions: DecisionSource = this.#decisions,
+  ): Promise<readonly DecodedImage[]> {
+    const sets = await decisions.of(session, images);
+    if (sets.size === 0) return images;
+    const distinct = new Set(sets.values());
+    const wanted = new Set([...distinct].flatMap((set) => [...set.ids()]));
+    const candidates = new Map<string, number[]>();
+    for (const number of numbers) {
+      for (const { vulnerability } of this.findings(number))
+        for (const id of [vulnerability.id, ...vulnerability.aliases]) {
+          if (!wanted.has(id)) continue;
+          const some = candidates.get(id);
+          if (some === undefined) candidates.set(id, [number]);
+          else some.push(number);
+        }
+      if (number % portion === 0) await session.pause();
+    }
+    const replacing = new Map<DecisionSet, ReadonlyMap<number, number>>();
+    for (const set of distinct) {
+      const replaced = new Map<number, number>();
+      for (const id of set.ids()) for (const number of candidates.get(id) ?? []) this.#replace(number, set, replaced);
+      if (replaced.size > 0) replacing.set(set, replaced);
+      await session.pause();
+    }
+    if (replacing.size === 0) return images;
+    const decided: DecodedImage[] = [];
+    for (const image of images) {
+      const replaced = replacing.get(sets.get(image)!);
+      const isReplaced = replaced !== undefined && image.numbers.some((number) => replaced.has(number));
+      decided.push(isReplaced ? { ...image, ...renumbered(image, replaced) } : image);
+      await session.pause();
+    }
+    return decided;
+  }
+
+  /** Sets the number of the variant of a component about which anything is decided. */
+  #replace(number: number, set: DecisionSet, replaced: Map<number, number>): void {
+    if (replaced.has(number)) return;
+    const component = this.component(number);
+    const findings = this.findings(number);
+    const decisions = new Set(
+      findings.flatMap(({ vulnerability }) => decisionsAbout(set.about(vulnerability), component)),
+    );
+    if (decisions.size === 0) return;
+    const variant = this.#numbers.decidedNumber(number, [...decisions]);
+    this.#components[variant] = component;
+    if (this.#findings[variant] === undefined)
+      this.#setFindings(variant, this.#findingsOfVariant(this.#numbers.variant(variant)!));
+    replaced.set(number, variant);
+  }
+
+  async #loadComponents(session: ReadSession, missing: readonly number[]): Promise<void> {
     for (let start = 0; start < missing.length; start += portion) {
       const some = missing.slice(start, start + portion);
       const ids = some.map((number) => this.#numbers.idOf(number));
@@ -251,7 +331,7 @@ export class Generation {
 
   /** Why it is not known whether a component that was loaded has a finding more; undefined if it has not. */
   reason(number: number): UnmatchedReason | undefined {
-    return this.#reasons.get(this.withoutOwner(number));
+    return this.#reasons.get(this.componentOf(number));
   }
 
   /** The findings of a component that was loaded, in all states. */
@@ -275,7 +355,3 @@ export class Generation {
 }
 
 const none: readonly Resolved[] = [];
-
-function pairOf({ component, owner }: Owned): readonly [number, number] {
-  return [component, owner];
-}

@@ -74,7 +74,7 @@ export class ImageMembers {
     eachOwned(body, (ofComponent, ofOwner) => {
       const component = this.#numbers.numberOfHalves(...ofComponent);
       const owner = this.#numbers.numberOfHalves(...ofOwner);
-      numbers.set(component, this.#numbers.ownedNumber({ component, owner }));
+      numbers.set(component, this.#numbers.ownedNumber(component, owner));
     });
     if (numbers.size === 0) return;
     for (let at = highHalf; at < 2 * count; at += 2) halves[at] = numbers.get(halves[at]!) ?? halves[at]!;
@@ -96,6 +96,17 @@ export class ImageMembers {
     this.#used += length;
     return this.#slab.subarray(this.#used - length, this.#used);
   }
+}
+
+/** The same members under other numbers. @param replaced numbers by those that they replace. */
+export function renumbered({ numbers, since }: Members, replaced: ReadonlyMap<number, number>): Members {
+  const places = Array.from(numbers, (_, i) => i);
+  const renamed = numbers.map((number) => replaced.get(number) ?? number);
+  places.sort((a, b) => renamed[a]! - renamed[b]!);
+  return {
+    numbers: Uint32Array.from(places, (place) => renamed[place]!),
+    since: typeof since === "number" ? since : Uint32Array.from(places, (place) => since[place]!),
+  };
 }
 
 /** Since when an image is known to have a component, in milliseconds since 1970; undefined if it has not. */

@@ -34,12 +34,15 @@ export async function readVulnerabilities(
   return found;
 }
 
-/** The uids of the vulnerabilities with one of these ids or aliases. */
-export async function vulnerabilitiesNamed(session: ReadSession, ids: readonly string[]): Promise<string[]> {
+/** All ids of the vulnerabilities with one of these ids or aliases, by uid. */
+export async function vulnerabilitiesNamed(
+  session: ReadSession,
+  ids: readonly string[],
+): Promise<Map<string, readonly string[]>> {
   const where = [{ column: "identifiers", hasAny: ids }];
-  const found: string[] = [];
-  for await (const rows of session.pages(vulnerabilities.table, { where, limit: portion, columns: [] }))
-    for (const { uid } of rows) found.push(uid);
+  const found = new Map<string, readonly string[]>();
+  for await (const rows of session.pages(vulnerabilities.table, { where, limit: portion, columns: ["identifiers"] }))
+    for (const { uid, columns } of rows) found.set(uid, columns.identifiers as readonly string[]);
   return found;
 }
 

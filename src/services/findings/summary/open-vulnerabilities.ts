@@ -1,7 +1,7 @@
 /** What is open in repos now, and how it differs from what was. */
 import type { Finding_Level } from "../../../../gen/platform/findings/v1/findings_pb.ts";
 import type { ReadSession, Selection } from "../../../store/index.ts";
-import { distinctNumbers, readImagesOf } from "../found-findings.ts";
+import { loadImages, readImagesOf } from "../found-findings.ts";
 import type { DecodedImage, Generation, KnownComponents } from "../known/components.ts";
 import { sinceMsAt } from "../known/image-members.ts";
 import { taggedImages } from "../selected-images.ts";
@@ -33,8 +33,8 @@ export async function openVulnerabilities(
 ): Promise<ReadonlyMap<string, OpenVulnerabilities>> {
   return memory.inTurn(session, async (turn) => {
     const known = await memory.open(session);
-    const images = await readImagesOf(session, known, await taggedImages(session, place), turn);
-    await known.load(session, await distinctNumbers(session, known, images));
+    const tagged = await readImagesOf(session, known, await taggedImages(session, place), turn);
+    const { images } = await loadImages(session, known, tagged);
     const repos = new Map<string, OpenVulnerabilities>();
     for (const [repo, ofRepo] of Map.groupBy(images, (image) => image.repo)) {
       const open = openIn(known, await sinceByComponent(session, known, ofRepo));
