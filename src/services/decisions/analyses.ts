@@ -80,9 +80,14 @@ export async function decisionsOf(session: ReadSession, organisation: string): P
   return found;
 }
 
-/** Whether any group has decided about a vulnerability with one of these ids. */
-export async function isDecided(session: ReadSession, ids: readonly string[]): Promise<boolean> {
-  return ids.length > 0 && session.exists(analyses.table, { where: [{ column: "vulnerability_id", in: ids }] });
+/** What any group has decided about vulnerabilities with one of these ids, expired decisions among them. */
+export async function decisionsAboutIds(session: ReadSession, ids: readonly string[]): Promise<Decision[]> {
+  if (ids.length === 0) return [];
+  const found: Decision[] = [];
+  const where = [{ column: "vulnerability_id", in: ids }];
+  for await (const rows of session.pages(analyses.table, { where, limit: portion }))
+    found.push(...rows.map(decisionOf));
+  return found;
 }
 
 /** What a row says. */

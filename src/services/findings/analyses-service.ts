@@ -69,17 +69,17 @@ function countChanged(session: ReadSession, memory: KnownComponents, { old, now,
   return memory.inTurn(session, async (turn) => {
     const known = await memory.open(session);
     const vulnerabilityIds = [...new Set([now.vulnerabilityId, old?.vulnerabilityId ?? now.vulnerabilityId])];
-    const { ids } = (await componentsAsked(session, known, { states: new Set(allStates), vulnerabilityIds }))!;
     const selection = await selectImages(session, {}, [now.group]);
+    const filter = { states: new Set(allStates), vulnerabilityIds };
+    const { ids } = (await componentsAsked(session, known, selection, filter))!;
     const images = await readImagesOf(session, known, containing(selection, ids), turn);
     const components = ids.map((id) => known.numberOf(id));
     const numbers = components.flatMap((component) => known.allNumbersOf(component));
     await known.load(session, numbers);
-    const before = await known.decide(session, images, numbers);
-    const after = await known.decide(session, images, numbers, new ChangedDecisions(now, nowMs));
+    const before = await known.decideAmong(session, images, numbers);
+    const after = await known.decideAmong(session, images, numbers, new ChangedDecisions(now, nowMs));
     let count = 0;
     for (const [i, image] of before.entries()) {
-      if (after[i] === image) continue;
       for (const component of components) count += differences(known, component, [image, after[i]!]);
       await session.pause();
     }

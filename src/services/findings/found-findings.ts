@@ -6,10 +6,12 @@
 
 import { isDistributionType } from "../../package-url.ts";
 import type { ReadSession, Selection } from "../../store/index.ts";
-import { isDecided } from "../decisions/analyses.ts";
+import { decisionsAboutIds } from "../decisions/analyses.ts";
 import { componentsWith } from "../matches/component-matches.ts";
 import type { DecodedImage, Generation, WideTurn } from "./known/components.ts";
 import type { CountingFindings, FindingFilter } from "./known/counting-findings.ts";
+import { decidedFinding, decisionsAbout } from "./known/decided-findings.ts";
+import { byId, DecisionSet, uniformDecisions } from "./known/decisions.ts";
 import { vulnerabilitiesNamed } from "./known/vulnerabilities.ts";
 import { containing, imageRows } from "./selected-images.ts";
 
@@ -33,12 +35,13 @@ export async function findFindings(
   turn: WideTurn,
 ): Promise<FoundFindings> {
   const findings = known.counting(filter);
-  const asked = await componentsAsked(session, known, filter);
+  const asked = await componentsAsked(session, known, selection, filter);
   const images = await readImagesOf(session, known, containing(selection, asked?.ids), turn);
   if (asked !== undefined) {
     const numbersOf = () => asked.ids.flatMap((id) => known.allNumbersOf(known.numberOf(id)));
     await known.load(session, numbersOf());
-    const decided = asked.isExact ? images : await known.decide(session, images, numbersOf());
+    const { isDecided } = asked;
+    const decided = isDecided ? await known.decideAmong(session, images, numbersOf()) : images;
     const numbers = numbersOf();
     await known.load(session, numbers);
     return { images: decided, numbers, findings, held: undefined };
@@ -52,7 +55,7 @@ export async function loadImages(session: ReadSession, known: Generation, images
   const held = await countMembers(session, known, images);
   const numbers = numbersIn(held);
   await known.load(session, numbers);
-  const decided = await known.decide(session, images, numbers);
+  const decided = await known.decide(session, images);
   return { images: decided, held: decided === images ? held : await countMembers(session, known, decided) };
 }
 
@@ -61,12 +64,15 @@ interface AskedComponents {
   readonly ids: readonly string[];
   /** Whether each image with one of them has a finding that counts: not if it may have another in some images. */
   readonly isExact: boolean;
+  /** Whether groups have decided about findings of them. */
+  readonly isDecided: boolean;
 }
 
 /** Undefined when no vulnerabilities are asked for. */
 export async function componentsAsked(
   session: ReadSession,
   known: Generation,
+  selection: Selection,
   filter: FindingFilter,
 ): Promise<AskedComponents | undefined> {
   const { vulnerabilityIds = [] } = filter;
@@ -75,15 +81,32 @@ export async function componentsAsked(
   const ids = await componentsWith(session, [...named.keys()]);
   const numbers = ids.map((id) => known.numberOf(id));
   await known.load(session, numbers);
+  const decisions = await decisionsAboutIds(session, [...named.values()].flat());
+  const uniform = uniformDecisions(decisions, placesOf(selection), known.nowMs);
+  const set = new DecisionSet([byId(uniform ?? [])]);
   const findings = known.counting(filter);
-  const isAnyDecided = await isDecided(session, [...named.values()].flat());
+  const counts = (number: number) => {
+    const component = known.component(number);
+    return known
+      .findings(number)
+      .some((each) =>
+        findings.counts(component, decidedFinding(each, decisionsAbout(set.about(each.vulnerability), component))),
+      );
+  };
   const isOfDistribution = (number: number) => isDistributionType(known.component(number).type);
   const isAnyOwner = numbers.some(isOfDistribution);
-  const mayDiffer = (number: number) => isAnyDecided || (isAnyOwner && !isOfDistribution(number));
+  const mayDiffer = (number: number) => uniform === undefined || (isAnyOwner && !isOfDistribution(number));
   return {
-    ids: ids.filter((_, i) => mayDiffer(numbers[i]!) || findings.of(numbers[i]!).length > 0),
+    ids: ids.filter((_, i) => mayDiffer(numbers[i]!) || counts(numbers[i]!)),
     isExact: !numbers.some(mayDiffer),
+    isDecided: decisions.length > 0,
   };
+}
+
+/** The uids that all images of a selection are below. */
+function placesOf({ parent, within }: Selection): readonly string[] {
+  if (parent !== undefined) return [parent];
+  return within === undefined ? [""] : within.map(({ root }) => root);
 }
 
 /** How many images are not many. */

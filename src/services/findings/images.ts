@@ -150,7 +150,7 @@ async function withFindings(
   filter: FindingFilter,
   turn: WideTurn,
 ): Promise<Selection> {
-  const asked = await componentsAsked(session, known, filter);
+  const asked = await componentsAsked(session, known, selection, filter);
   if (asked?.isExact) return containing(selection, asked.ids);
   const found = await findFindings(session, known, selection, filter, turn);
   const isCounting = new Uint8Array(known.size);

@@ -90,7 +90,7 @@ export async function listComponents(
   const page = rest.slice(0, pageSize);
   const shown = page.map(({ number }) => number);
   await known.load(session, numbersOf(known, shown, held));
-  const decided = await known.decide(session, images, numbersOf(known, shown, held));
+  const decided = await known.decideAmong(session, images, numbersOf(known, shown, held));
   const heldNow = decided === images ? held : await countMembers(session, known, decided);
   const ended = endedOfAll ?? (await endedComponents(session, known, shown, nowMs));
   const messages = page.map(({ number, component, imageCount }) =>

@@ -2,8 +2,8 @@
  * Numbers of components, from 0 on, in the order in which their ids come. An id has 8 bytes, and an image hundreds of
  * them: they are kept as halves of 4 bytes in tables of numbers, and looked up without making texts of them.
  *
- * A component has a number more, a variant, for images where it has other findings: because a package owns its files, or
- * because a group has decided about them.
+ * A component has a number more, a variant, for images where it has other findings: because a package owns its files,
+ * or because a group has decided about them.
  */
 import { randomBytes } from "node:crypto";
 import type { Decision } from "../../decisions/decision.ts";
@@ -13,7 +13,7 @@ import { idLength } from "../../matches/components.ts";
 export interface Variant {
   /** The number of the component. */
   readonly component: number;
-  /** The number of what its findings are those of, but for what `owner` or `decisions` say: the component or a variant. */
+  /** The number of what has its findings, but for what `owner` or `decisions` say: the component or a variant. */
   readonly of: number;
   /** The number of the component that owns its files. */
   readonly owner?: number;

@@ -12,9 +12,10 @@ import { changesAfter, type FindingChanges, type Revision, readRevision } from "
 import { imageMembers } from "../../matches/tables.ts";
 import { ComponentNumbers, type Variant } from "./component-numbers.ts";
 import { CountingFindings, type FindingFilter, keyOfFilter } from "./counting-findings.ts";
-import { decidedFinding, decisionsAbout } from "./decided-findings.ts";
+import { decidedFinding } from "./decided-findings.ts";
+import { DecidedImages } from "./decided-images.ts";
 import { byId, DecisionSet, type DecisionSource, KnownDecisions } from "./decisions.ts";
-import { ImageMembers, type Members, renumbered } from "./image-members.ts";
+import { ImageMembers, type Members } from "./image-members.ts";
 import { ownedFindings } from "./owned-findings.ts";
 import { type Resolved, resolveAll, SharedFindings } from "./resolved.ts";
 
@@ -106,6 +107,7 @@ export class Generation {
   readonly #sharedMatches = new SharedMatches();
   readonly #sharedFindings = new SharedFindings();
   readonly #counting = new LruMap<string, CountingFindings>(maxFilters);
+  readonly #decided: DecidedImages<DecodedImage>;
   /** By uid. The row of an image that was removed and pushed again has the versions of before, and another time. */
   readonly #images: Map<string, Pick<Row, "version" | "createTimeUs"> & { readonly image: DecodedImage }>;
 
@@ -120,6 +122,15 @@ export class Generation {
     this.#numbers = from === undefined ? new ComponentNumbers() : from.#numbers;
     this.#members = from === undefined ? new ImageMembers(this.#numbers) : from.#members;
     this.#images = from === undefined ? new Map() : from.#images;
+    this.#decided = new DecidedImages(decisions, {
+      component: (number) => this.component(number),
+      findings: (number) => this.findings(number),
+      variantFor: (number, decided) => {
+        const variant = this.#numbers.decidedNumber(number, decided);
+        this.#addVariant(variant);
+        return variant;
+      },
+    });
     const isKept = from !== undefined && stale !== undefined;
     this.#components = isKept ? [...from.#components] : [];
     this.#findings = isKept ? [...from.#findings] : [];
@@ -244,63 +255,35 @@ export class Generation {
     );
   }
 
-  /**
-   * The images, with other numbers for those of these components, which were loaded, that groups have decided about.
-   * @param decisions by default those of now.
-   */
-  async decide(
-    session: ReadSession,
-    images: readonly DecodedImage[],
-    numbers: Iterable<number>,
-    decisions: DecisionSource = this.#decisions,
-  ): Promise<readonly DecodedImage[]> {
-    const sets = await decisions.of(session, images);
-    if (sets.size === 0) return images;
-    const distinct = new Set(sets.values());
-    const wanted = new Set([...distinct].flatMap((set) => [...set.ids()]));
-    const candidates = new Map<string, number[]>();
-    for (const number of numbers) {
-      for (const { vulnerability } of this.findings(number))
-        for (const id of [vulnerability.id, ...vulnerability.aliases]) {
-          if (!wanted.has(id)) continue;
-          const some = candidates.get(id);
-          if (some === undefined) candidates.set(id, [number]);
-          else some.push(number);
-        }
-      if (number % portion === 0) await session.pause();
-    }
-    const replacing = new Map<DecisionSet, ReadonlyMap<number, number>>();
-    for (const set of distinct) {
-      const replaced = new Map<number, number>();
-      for (const id of set.ids()) for (const number of candidates.get(id) ?? []) this.#replace(number, set, replaced);
-      if (replaced.size > 0) replacing.set(set, replaced);
-      await session.pause();
-    }
-    if (replacing.size === 0) return images;
-    const decided: DecodedImage[] = [];
-    for (const image of images) {
-      const replaced = replacing.get(sets.get(image)!);
-      const isReplaced = replaced !== undefined && image.numbers.some((number) => replaced.has(number));
-      decided.push(isReplaced ? { ...image, ...renumbered(image, replaced) } : image);
-      await session.pause();
-    }
-    return decided;
+  /** The time by which decisions expire, in milliseconds since 1970. */
+  get nowMs(): number {
+    return this.#decisions.nowMs;
   }
 
-  /** Sets the number of the variant of a component about which anything is decided. */
-  #replace(number: number, set: DecisionSet, replaced: Map<number, number>): void {
-    if (replaced.has(number)) return;
-    const component = this.component(number);
-    const findings = this.findings(number);
-    const decisions = new Set(
-      findings.flatMap(({ vulnerability }) => decisionsAbout(set.about(vulnerability), component)),
-    );
-    if (decisions.size === 0) return;
-    const variant = this.#numbers.decidedNumber(number, [...decisions]);
-    this.#components[variant] = component;
-    if (this.#findings[variant] === undefined)
-      this.#setFindings(variant, this.#findingsOfVariant(this.#numbers.variant(variant)!));
-    replaced.set(number, variant);
+  /** The images, whose components were loaded, with the numbers of variants where groups have decided about these. */
+  decide(session: ReadSession, images: readonly DecodedImage[]): Promise<readonly DecodedImage[]> {
+    return this.#decided.decide(session, images);
+  }
+
+  /**
+   * The images with nothing but those of these components, which were loaded: few of many.
+   * @param decisions by default those of now.
+   */
+  decideAmong(
+    session: ReadSession,
+    images: readonly DecodedImage[],
+    numbers: readonly number[],
+    decisions?: DecisionSource,
+  ): Promise<readonly DecodedImage[]> {
+    return this.#decided.decideAmong(session, images, numbers, decisions);
+  }
+
+  /** Adds a variant of a component whose findings are known. */
+  #addVariant(number: number): void {
+    if (this.#findings[number] !== undefined) return;
+    const variant = this.#numbers.variant(number)!;
+    this.#components[number] = this.component(variant.of);
+    this.#setFindings(number, this.#findingsOfVariant(variant));
   }
 
   async #loadComponents(session: ReadSession, missing: readonly number[]): Promise<void> {

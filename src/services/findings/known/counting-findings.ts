@@ -42,6 +42,11 @@ export class CountingFindings {
     return this.#found[number] ?? this.#compute(number);
   }
 
+  /** Whether a finding of a component counts. */
+  counts(component: StoredComponent, finding: Resolved): boolean {
+    return this.#isCounting(finding) && this.#filter.isWanted?.(component) !== false;
+  }
+
   #compute(number: number): readonly Resolved[] {
     const all = this.#known.findings(number);
     // Most have none that count: these make no garbage.

@@ -26,11 +26,6 @@ export class DecisionSet {
     this.#parts = parts;
   }
 
-  /** The ids of vulnerabilities about which anything is decided. */
-  *ids(): Iterable<string> {
-    for (const part of this.#parts) yield* part.keys();
-  }
-
   /** What is decided about a vulnerability, the deciding one first. */
   about({ id, aliases }: Pick<KnownVulnerability, "id" | "aliases">): readonly Decision[] {
     const found: Decision[] = [];
@@ -39,10 +34,13 @@ export class DecisionSet {
   }
 }
 
+/** The decisions that count in an image; undefined for none. */
+export type SetOf = (image: Place) => DecisionSet | undefined;
+
 /** Finds decisions about images. */
 export interface DecisionSource {
-  /** The decisions that count in each of these images; none for images that nothing is decided about. */
-  of<I extends Place>(session: ReadSession, images: readonly I[]): Promise<ReadonlyMap<I, DecisionSet>>;
+  /** Undefined where nothing is decided about any of these images. */
+  of(session: ReadSession, images: readonly Place[]): Promise<SetOf | undefined>;
 }
 
 /** The decisions of one organisation as they are when one of them is another. */
@@ -56,17 +54,32 @@ export class ChangedDecisions implements DecisionSource {
     this.#nowMs = nowMs;
   }
 
-  async of<I extends Place>(session: ReadSession, images: readonly I[]): Promise<ReadonlyMap<I, DecisionSet>> {
+  async of(session: ReadSession): Promise<SetOf> {
     const stored = await decisionsOf(session, rootOf(this.#changed.group));
     const all = [...stored.filter(({ uid }) => uid !== this.#changed.uid), this.#changed];
     const decisions = new OfOrganisation(all, { revision: "", seen: "", nowMs: this.#nowMs });
-    return new Map(
-      images.flatMap((image) => {
-        const set = decisions.setOf(image);
-        return set === undefined ? [] : [[image, set] as const];
-      }),
-    );
+    return (image) => decisions.setOf(image);
   }
+}
+
+/**
+ * Those of the decisions that count in all images below these uids; undefined if any counts in some of them alone.
+ * @param nowMs milliseconds since 1970.
+ */
+export function uniformDecisions(
+  decisions: readonly Decision[],
+  places: readonly string[],
+  nowMs: number,
+): readonly Decision[] | undefined {
+  const found: Decision[] = [];
+  for (const decision of decisions) {
+    const { group, repos, digests, untilMs = Number.POSITIVE_INFINITY } = decision;
+    const isApart = places.every((place) => !covers(group, place) && !covers(place, group));
+    if (untilMs <= nowMs || isApart) continue;
+    if (repos.size + digests.size > 0 || !places.every((place) => covers(group, place))) return undefined;
+    found.push(decision);
+  }
+  return found.sort(compareDecisions);
 }
 
 /** The decisions of all organisations. */
@@ -79,26 +92,26 @@ export class KnownDecisions implements DecisionSource {
     this.#now = now;
   }
 
-  async of<I extends Place>(session: ReadSession, images: readonly I[]): Promise<ReadonlyMap<I, DecisionSet>> {
-    const found = new Map<I, DecisionSet>();
+  /** The time by which decisions expire, in milliseconds since 1970. */
+  get nowMs(): number {
+    return this.#now();
+  }
+
+  async of(session: ReadSession, images: readonly Place[]): Promise<SetOf | undefined> {
     const revision = await analysesRevision(session);
-    if (revision === "") return found;
-    for (const [root, some] of Map.groupBy(images, ({ repo }) => rootOf(repo))) {
+    if (revision === "") return undefined;
+    const found = new Map<string, OfOrganisation>();
+    for (const root of new Set(images.map(({ repo }) => rootOf(repo)))) {
       const decisions = await this.#organisation(session, root, revision);
-      if (decisions.isEmpty) continue;
-      for (const image of some) {
-        const set = decisions.setOf(image);
-        if (set !== undefined) found.set(image, set);
-      }
-      await session.pause();
+      if (!decisions.isEmpty) found.set(root, decisions);
     }
-    return found;
+    return found.size === 0 ? undefined : (image) => found.get(rootOf(image.repo))?.setOf(image);
   }
 
   /** @param revision of the analyses of all. */
   async #organisation(session: ReadSession, root: string, revision: string): Promise<OfOrganisation> {
     const known = this.#organisations.get(root);
-    const nowMs = this.#now();
+    const { nowMs } = this;
     if (known?.seen === revision && nowMs < known.validUntilMs) return known;
     const own = await analysesRevision(session, root);
     if (known?.revision === own && nowMs < known.validUntilMs) {
@@ -125,8 +138,9 @@ class OfOrganisation {
   readonly #byGroup: ReadonlyMap<string, ById>;
   readonly #byRepo: ReadonlyMap<string, ById>;
   readonly #byDigest: ReadonlyMap<string, readonly Decision[]>;
-  /** By the names of their parts. */
+  /** By the names of their parts, and by repo without those about digests. */
   readonly #sets = new Map<string, DecisionSet>();
+  readonly #ofRepos = new Map<string, DecisionSet | undefined>();
 
   constructor(all: readonly Decision[], { revision, seen, nowMs }: { revision: string; seen: string; nowMs: number }) {
     this.revision = revision;
@@ -147,11 +161,16 @@ class OfOrganisation {
 
   /** Those that count in an image; undefined if there are none. */
   setOf({ repo, digest }: Place): DecisionSet | undefined {
+    const ofDigest = this.#byDigest.size === 0 ? undefined : this.#byDigest.get(digest);
+    const about = ofDigest?.filter(({ group, repos }) => covers(group, repo) && (repos.size === 0 || repos.has(repo)));
+    if (about !== undefined && about.length > 0) return this.#setWith(repo, about);
+    if (!this.#ofRepos.has(repo)) this.#ofRepos.set(repo, this.#setWith(repo, []));
+    return this.#ofRepos.get(repo);
+  }
+
+  #setWith(repo: string, ofDigest: readonly Decision[]): DecisionSet | undefined {
     const groups = ancestorsOf(repo).filter((group) => this.#byGroup.has(group));
     const ofRepo = this.#byRepo.get(repo);
-    const ofDigest = (this.#byDigest.get(digest) ?? []).filter(
-      ({ group, repos }) => covers(group, repo) && (repos.size === 0 || repos.has(repo)),
-    );
     const names = [...groups, ...(ofRepo === undefined ? [] : [repo]), ...ofDigest.map(({ key }) => key)];
     if (names.length === 0) return undefined;
     const name = names.join();

@@ -109,6 +109,21 @@ export function renumbered({ numbers, since }: Members, replaced: ReadonlyMap<nu
   };
 }
 
+/** Those of the members that are among these few numbers, under the numbers that these stand for. */
+export function membersAmong(members: Members, numbers: ReadonlyMap<number, number>): Members {
+  const found: number[] = [];
+  const since: number[] = [];
+  for (const [number, named] of numbers) {
+    const sinceMs = sinceMsIn(members, number);
+    if (sinceMs === undefined) continue;
+    let place = found.length;
+    while (place > 0 && found[place - 1]! > named) place--;
+    found.splice(place, 0, named);
+    since.splice(place, 0, sinceMs / 1000);
+  }
+  return { numbers: new Uint32Array(found), since: new Uint32Array(since) };
+}
+
 /** Since when an image is known to have a component, in milliseconds since 1970; undefined if it has not. */
 export function sinceMsIn(members: Members, number: number): number | undefined {
   const { numbers } = members;
