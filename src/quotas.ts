@@ -27,6 +27,7 @@ export const defaultQuotas: Readonly<Record<string, number>> = {
   readmeBytes: 10 * 2 ** 30,
   sbomBytes: 100 * 2 ** 30,
   vexBytes: 10 * 2 ** 30,
+  vexStatementBytes: 32 * 2 ** 20,
   scim_user_bytes: 10 * 2 ** 30,
   scim_group_bytes: 10 * 2 ** 30,
 };

@@ -52,7 +52,7 @@ export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisor
 export { type BoundOptions, boundsOfTables, type Expiring, type TableBound } from "./bounds/tables.ts";
 export { readFeedStates, readIssuers, readSinks } from "./diagnosis.ts";
 export { maxUploadBytes } from "./documents/uploads.ts";
-export { type GroupVex, vexOfGroups } from "./documents/vex-documents.ts";
+export { type GroupVex, vexBelow } from "./documents/vex-documents.ts";
 export { subscriptionSource } from "./events/subscription-source.ts";
 export { KnownComponents } from "./findings/known/components.ts";
 export { recordFindingDays } from "./findings/summary/record-days.ts";

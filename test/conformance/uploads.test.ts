@@ -11,7 +11,7 @@ import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect
 import { beforeAll, describe, expect, test } from "vitest";
 import { DocumentsService } from "../../gen/platform/findings/v1/sboms_pb.ts";
 import { defaultQuotas } from "../../src/quotas.ts";
-import { vexOfGroups } from "../../src/services/index.ts";
+import { vexBelow } from "../../src/services/index.ts";
 import { trivyReport } from "../feeds/formats/vuln-reports.ts";
 import type { Json } from "./contract.ts";
 import { importImages } from "./feed-fixtures.ts";
@@ -367,7 +367,7 @@ onEveryServer("uploads", (platform) => {
     const { vexDocuments } = await platform().read("ListVexDocuments", { uidp: { childrenOf: uid } });
     expect(vexDocuments).toEqual([second.json]);
     const stated = await platform().write(async (session) => {
-      for await (const page of vexOfGroups(session, [uid])) return page;
+      for await (const page of vexBelow(session, uid)) return page;
       return [];
     });
     expect(stated).toMatchObject([{ group: uid, author: "Example", documents: [{ id: "a" }] }]);

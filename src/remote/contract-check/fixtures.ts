@@ -45,6 +45,10 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
       String((await target.make("CreateRepo", { parent: group, repo: { name: freshName() } })).uid),
     body: () => ({ name: freshName(), digest: `sha256:${"0".repeat(64)}` }),
   },
+  Analysis: {
+    body: () => ({ vulnerabilityId: `TEST-${freshName()}`, state: "STATE_NOT_AFFECTED", note: "first" }),
+    change: () => ({ note: freshName() }),
+  },
   Subscription: { body: () => ({ sink: `https://receiver.invalid/${freshName()}` }) },
 };
 

@@ -42,7 +42,7 @@ export function recordsOfDocument({ advisories }: Document, isVex: boolean): rea
   return advisories.map((advisory): RecordToSave => {
     const { id, aliases, packageUrl = "", subcomponent = "", events } = advisory;
     const times = events.flatMap(({ timestamp }) => (timestamp === undefined ? [] : [timestampMs(timestamp)]));
-    const said = events.flatMap(eventOf);
+    const said = eventsOf(advisory);
     return {
       key: JSON.stringify([id, packageUrl, subcomponent]),
       facts: {
@@ -93,6 +93,11 @@ function factOf(
 
 function reasonOf(url: PackageUrl): UnmatchedReason | undefined {
   return isImageType(url.type) ? "is an image, not a package" : unmatchedReason(url);
+}
+
+/** The events of an advisory. */
+export function eventsOf({ events }: Pick<DocumentAdvisory, "events">): StatusEvent[] {
+  return events.flatMap(eventOf);
 }
 
 function eventOf({ timestamp, data }: DocumentEvent): StatusEvent[] {

@@ -1,8 +1,4 @@
-/**
- * Analyses: decisions of groups about findings in the images below them. Two settings change with them, one of all and
- * one of the organisation, so that what is remembered of them is read again.
- */
-import { randomBytes } from "node:crypto";
+/** Analyses: decisions of groups about findings in the images below them. */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
   type Analysis,
@@ -18,11 +14,12 @@ import {
 import { invalid } from "../../errors.ts";
 import type { FindingState } from "../../matching/index.ts";
 import { defineResource, environmentOf, equalTo, messageOf, transactionOf } from "../../resource/index.ts";
-import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
-import { covers, rootOf } from "../../uid.ts";
+import type { ReadSession, Row } from "../../store/index.ts";
+import { covers } from "../../uid.ts";
 import { groups } from "../iam/groups.ts";
-import type { Decision } from "./decision.ts";
+import type { Decision, Said } from "./decision.ts";
 import { PackageRange } from "./package-range.ts";
+import { changeDecisions } from "./revision.ts";
 
 export const analyses = defineResource({
   schema: AnalysisSchema,
@@ -44,10 +41,10 @@ export const analyses = defineResource({
     const isNewExpiry = expireTime !== undefined && !sameTime(before?.expireTime, expireTime);
     if (isNewExpiry && timestampMs(expireTime) <= environmentOf(context).nowMs)
       throw invalid({ field: "expire_time", description: "is not in the future" });
-    await changeRevision(transactionOf(context), parent);
+    await changeDecisions(transactionOf(context), parent);
   },
   async checkRemoval({ parent }, context) {
-    await changeRevision(transactionOf(context), parent);
+    await changeDecisions(transactionOf(context), parent);
   },
 });
 
@@ -55,24 +52,11 @@ function sameTime(a: Analysis["expireTime"], b: NonNullable<Analysis["expireTime
   return a !== undefined && a.seconds === b.seconds && a.nanos === b.nanos;
 }
 
-const setting = "analyses_revision";
-
-async function changeRevision(session: WriteSession, group: string): Promise<void> {
-  await session.putSetting(setting, randomBytes(8));
-  await session.putSetting(`${setting} ${rootOf(group)}`, randomBytes(8));
-}
-
-/** Changes with every analysis, or with those of an organisation; "" before the first one. */
-export async function analysesRevision(session: ReadSession, organisation?: string): Promise<string> {
-  const bytes = await session.setting(organisation === undefined ? setting : `${setting} ${organisation}`);
-  return Buffer.from(bytes ?? []).toString("hex");
-}
-
 /** The rows that are read at once. */
 const portion = 500;
 
-/** What all groups of an organisation have decided, expired decisions among them. */
-export async function decisionsOf(session: ReadSession, organisation: string): Promise<Decision[]> {
+/** The analyses of all groups of an organisation, expired ones among them. */
+export async function analysesBelow(session: ReadSession, organisation: string): Promise<Decision[]> {
   const found: Decision[] = [];
   const within = [{ root: organisation, self: true }];
   for await (const rows of session.pages(analyses.table, { within, limit: portion }))
@@ -102,20 +86,26 @@ export function decisionBy(
 ): Decision {
   const { vulnerabilityId, packageUrl, versionRange, repos, digests, state, justification, expireTime } = analysis;
   const packages = PackageRange.read(packageUrl, versionRange);
-  return {
-    key: `${uid} ${updateTimeUs}`,
-    uid,
-    group: parent,
-    vulnerabilityId,
-    packages: packages instanceof PackageRange ? packages : undefined,
-    repos: new Set(repos),
-    digests: new Set(digests),
+  const said: Said = {
     state: Finding_StateSchema.value[state]!.localName as FindingState,
     justification:
       justification === Finding_Justification.UNSPECIFIED
         ? ""
         : Finding_JustificationSchema.value[justification]!.localName,
+    fixState: "UNKNOWN",
+    fixedVersion: "",
+  };
+  return {
+    kind: "analysis",
+    key: `${uid} ${updateTimeUs}`,
+    uid,
+    group: parent,
+    ids: [vulnerabilityId],
+    packages: packages instanceof PackageRange ? packages : undefined,
+    repos: new Set(repos),
+    digests: new Set(digests),
     untilMs: expireTime && timestampMs(expireTime),
-    updateMs: Math.floor(updateTimeUs / 1000),
+    timeMs: Math.floor(updateTimeUs / 1000),
+    say: () => said,
   };
 }

@@ -9,6 +9,7 @@ import type { VexStatements } from "../../feeds/index.ts";
 import { fixedUid } from "../../new-uid.ts";
 import { defineResource, messageOf, type RowChange, saveContent, saveResource } from "../../resource/index.ts";
 import type { ReadSession, TableSpec, WriteSession } from "../../store/index.ts";
+import { changeDecisions } from "../decisions/revision.ts";
 import { groups } from "../iam/groups.ts";
 import { type DocumentNotes, leftOutOf } from "../registry/document-notes.ts";
 import type { ReceivedDocument } from "./uploads.ts";
@@ -22,7 +23,7 @@ export const vexDocuments = defineResource({
   filters: {},
 });
 /** What documents state: the lengths and bytes of `platform.advisory.v2.Document`s, one after the other. */
-export const vexStatements: TableSpec = { name: "vex_statements", columns: {} };
+export const vexStatements: TableSpec = { name: "vex_statements", columns: {}, byteQuota: "vexStatementBytes" };
 /** The bytes of documents, compressed. */
 export const vexFiles: TableSpec = { name: "vex_files", columns: {}, byteQuota: "vexBytes" };
 
@@ -71,37 +72,44 @@ export async function saveVex(
     const row = { uid, parent: group, body, columns: {} };
     await saveContent(session, table, row, nowMs, await session.get(table, uid));
   }
+  await changeDecisions(session, group);
   return uid;
 }
 
 /** Removes what belongs to a document that was removed. */
 export async function removeVexParts(session: WriteSession, uid: string): Promise<void> {
   for (const table of [vexStatements, vexFiles]) await session.remove(table, uid);
+  await changeDecisions(session, uid);
 }
 
-/** What the documents of groups state, those directly in each group, in portions. */
-export async function* vexOfGroups(session: ReadSession, groupUids: readonly string[]): AsyncGenerator<GroupVex[]> {
-  for (const group of groupUids) {
-    for await (const rows of session.pages(vexDocuments.table, { parent: group, limit: pageSize })) {
-      const stated = await session.getMany(
-        vexStatements,
-        rows.map(({ uid }) => uid),
-      );
-      yield rows.map((row): GroupVex => {
-        const { documentDigest, author } = messageOf(vexDocuments, row);
-        const statements = stated.get(row.uid);
-        return {
-          group,
-          uid: row.uid,
-          documentDigest,
-          author,
-          createMs: row.createTimeUs / 1000,
-          updateMs: row.updateTimeUs / 1000,
-          documents: statements === undefined ? [] : unpackStatements(statements.body),
-        };
-      });
-    }
+/** What the documents of a group and of all groups below it state, in portions. */
+export async function* vexBelow(session: ReadSession, group: string): AsyncGenerator<GroupVex[]> {
+  const within = [{ root: group, self: true }];
+  for await (const rows of session.pages(vexDocuments.table, { within, limit: pageSize })) {
+    const stated = await session.getMany(
+      vexStatements,
+      rows.map(({ uid }) => uid),
+    );
+    yield rows.map((row): GroupVex => {
+      const { documentDigest, author } = messageOf(vexDocuments, row);
+      const statements = stated.get(row.uid);
+      return {
+        group: row.parent,
+        uid: row.uid,
+        documentDigest,
+        author,
+        createMs: row.createTimeUs / 1000,
+        updateMs: row.updateTimeUs / 1000,
+        documents: statements === undefined ? [] : unpackStatements(statements.body),
+      };
+    });
   }
+}
+
+/** Whether a group of these organisations has uploaded a document; "" stands for all of them. */
+export async function hasVex(session: ReadSession, organisations: readonly string[]): Promise<boolean> {
+  const within = organisations.map((root) => ({ root, self: true }));
+  return session.exists(vexDocuments.table, organisations.includes("") ? {} : { within });
 }
 
 function packStatements(documents: readonly Uint8Array[]): Uint8Array {

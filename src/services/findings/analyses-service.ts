@@ -17,7 +17,6 @@ import type { Decision } from "../decisions/decision.ts";
 import { componentsAsked, readImagesOf } from "./found-findings.ts";
 import type { DecodedImage, Generation, KnownComponents } from "./known/components.ts";
 import { ChangedDecisions } from "./known/decisions.ts";
-import { sinceMsIn } from "./known/image-members.ts";
 import { allStates } from "./messages.ts";
 import { containing, selectImages } from "./selected-images.ts";
 
@@ -68,13 +67,13 @@ interface DecisionChange {
 function countChanged(session: ReadSession, memory: KnownComponents, { old, now, nowMs }: DecisionChange) {
   return memory.inTurn(session, async (turn) => {
     const known = await memory.open(session);
-    const vulnerabilityIds = [...new Set([now.vulnerabilityId, old?.vulnerabilityId ?? now.vulnerabilityId])];
+    const vulnerabilityIds = [...new Set([...now.ids, ...(old?.ids ?? [])])];
     const selection = await selectImages(session, {}, [now.group]);
     const filter = { states: new Set(allStates), vulnerabilityIds };
     const { ids } = (await componentsAsked(session, known, selection, filter))!;
     const images = await readImagesOf(session, known, containing(selection, ids), turn);
     const components = ids.map((id) => known.numberOf(id));
-    const numbers = components.flatMap((component) => known.allNumbersOf(component));
+    const numbers = components.flatMap((component) => known.undecidedNumbersOf(component));
     await known.load(session, numbers);
     const before = await known.decideAmong(session, images, numbers);
     const after = await known.decideAmong(session, images, numbers, new ChangedDecisions(now, nowMs));
@@ -90,7 +89,7 @@ function countChanged(session: ReadSession, memory: KnownComponents, { old, now,
 /** How many findings of a component have another state in one of two versions of an image than in the other. */
 function differences(known: Generation, component: number, images: readonly [DecodedImage, DecodedImage]): number {
   const [before, after] = images.map((image) =>
-    known.allNumbersOf(component).find((number) => sinceMsIn(image, number) !== undefined),
+    image.numbers.find((number) => known.componentOf(number) === component),
   );
   if (before === undefined || before === after) return 0;
   const findings = known.findings(after!);

@@ -3,10 +3,11 @@
  * findings. What a component has is computed once, however many images contain it, so the total is a sum over
  * components, and only the pairs of component and image that a page shows are made.
  */
-
 import { isDistributionType } from "../../package-url.ts";
 import type { ReadSession, Selection } from "../../store/index.ts";
+import { rootOf } from "../../uid.ts";
 import { decisionsAboutIds } from "../decisions/analyses.ts";
+import { hasVex } from "../documents/vex-documents.ts";
 import { componentsWith } from "../matches/component-matches.ts";
 import type { DecodedImage, Generation, WideTurn } from "./known/components.ts";
 import type { CountingFindings, FindingFilter } from "./known/counting-findings.ts";
@@ -38,12 +39,10 @@ export async function findFindings(
   const asked = await componentsAsked(session, known, selection, filter);
   const images = await readImagesOf(session, known, containing(selection, asked?.ids), turn);
   if (asked !== undefined) {
-    const numbersOf = () => asked.ids.flatMap((id) => known.allNumbersOf(known.numberOf(id)));
-    await known.load(session, numbersOf());
-    const { isDecided } = asked;
-    const decided = isDecided ? await known.decideAmong(session, images, numbersOf()) : images;
-    const numbers = numbersOf();
-    await known.load(session, numbers);
+    const undecided = asked.ids.flatMap((id) => known.undecidedNumbersOf(known.numberOf(id)));
+    await known.load(session, undecided);
+    const decided = asked.isDecided ? await known.decideAmong(session, images, undecided) : images;
+    const numbers = decided === images ? undecided : new Set(decided.flatMap((image) => [...image.numbers]));
     return { images: decided, numbers, findings, held: undefined };
   }
   const { images: decided, held } = await loadImages(session, known, images);
@@ -82,7 +81,10 @@ export async function componentsAsked(
   const numbers = ids.map((id) => known.numberOf(id));
   await known.load(session, numbers);
   const decisions = await decisionsAboutIds(session, [...named.values()].flat());
-  const uniform = uniformDecisions(decisions, placesOf(selection), known.nowMs);
+  const places = placesOf(selection);
+  // Which of many statements of VEX documents are about these is known when the images are.
+  const isAnyVex = await hasVex(session, [...new Set(places.map(rootOf))]);
+  const uniform = isAnyVex ? undefined : uniformDecisions(decisions, places, known.nowMs);
   const set = new DecisionSet([byId(uniform ?? [])]);
   const findings = known.counting(filter);
   const counts = (number: number) => {
@@ -90,7 +92,10 @@ export async function componentsAsked(
     return known
       .findings(number)
       .some((each) =>
-        findings.counts(component, decidedFinding(each, decisionsAbout(set.about(each.vulnerability), component))),
+        findings.counts(
+          component,
+          decidedFinding(each, component, decisionsAbout(set.about(each.vulnerability), component)),
+        ),
       );
   };
   const isOfDistribution = (number: number) => isDistributionType(known.component(number).type);
@@ -99,7 +104,7 @@ export async function componentsAsked(
   return {
     ids: ids.filter((_, i) => mayDiffer(numbers[i]!) || counts(numbers[i]!)),
     isExact: !numbers.some(mayDiffer),
-    isDecided: decisions.length > 0,
+    isDecided: isAnyVex || decisions.length > 0,
   };
 }
 

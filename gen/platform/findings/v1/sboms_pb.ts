@@ -759,8 +759,9 @@ export const DocumentsService: GenService<{
     output: typeof UploadScanResponseSchema;
   },
   /**
-   * Uploads a VEX document of a group: OpenVEX. It is stored with the group and its statements are listed; findings do
-   * not consider them yet. Errors: those of UploadSbom.
+   * Uploads a VEX document of a group: OpenVEX. Its statements count in the images of the repos below the group, after
+   * analyses and before feeds: those about a package, about the part of a package that the package owns, and about an
+   * image by its digest. Errors: those of UploadSbom.
    *
    * @generated from rpc platform.findings.v1.DocumentsService.UploadVex
    */

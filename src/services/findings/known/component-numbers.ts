@@ -113,6 +113,11 @@ export class ComponentNumbers {
     return this.#ofComponents.has(component);
   }
 
+  /** The numbers of a component about which nothing is decided: its own first, then those with owners. */
+  undecidedNumbersOf(component: number): readonly number[] {
+    return this.allNumbersOf(component).filter((number) => this.#variants.get(number)?.decisions === undefined);
+  }
+
   /** All numbers of a component: its own first, then those of its variants. */
   allNumbersOf(component: number): readonly number[] {
     return [component, ...(this.#ofComponents.get(component)?.values() ?? [])];

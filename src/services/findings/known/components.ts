@@ -125,6 +125,10 @@ export class Generation {
     this.#decided = new DecidedImages(decisions, {
       component: (number) => this.component(number),
       findings: (number) => this.findings(number),
+      ownerOf: (number) => {
+        const owner = this.#numbers.variant(number)?.owner;
+        return owner === undefined ? undefined : this.component(owner);
+      },
       variantFor: (number, decided) => {
         const variant = this.#numbers.decidedNumber(number, decided);
         this.#addVariant(variant);
@@ -207,6 +211,11 @@ export class Generation {
     return this.#numbers.hasVariants(component);
   }
 
+  /** The numbers of a component where nothing is decided about it. */
+  undecidedNumbersOf(component: number): readonly number[] {
+    return this.#numbers.undecidedNumbersOf(component);
+  }
+
   /** All numbers of a component: its own, and those of its variants. */
   allNumbersOf(component: number): readonly number[] {
     return this.#numbers.allNumbersOf(component);
@@ -250,9 +259,8 @@ export class Generation {
     const own = { component: this.component(of), findings: this.findings(of) };
     if (owner !== undefined)
       return ownedFindings(own, { component: this.component(owner), findings: this.findings(owner) });
-    return own.findings.map((finding) =>
-      decidedFinding(finding, new DecisionSet([byId(decisions)]).about(finding.vulnerability)),
-    );
+    const set = new DecisionSet([byId(decisions)]);
+    return own.findings.map((finding) => decidedFinding(finding, own.component, set.about(finding.vulnerability)));
   }
 
   /** The time by which decisions expire, in milliseconds since 1970. */

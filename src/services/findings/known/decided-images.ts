@@ -22,6 +22,8 @@ interface PlacedMembers extends Members {
 interface LoadedComponents {
   component(number: number): StoredComponent;
   findings(number: number): readonly Resolved[];
+  /** What owns the files of a component; undefined if nothing does. */
+  ownerOf(number: number): StoredComponent | undefined;
   /** The number of a component about which these are decided. */
   variantFor(number: number, decisions: readonly Decision[]): number;
 }
@@ -103,7 +105,10 @@ export class DecidedImages<I extends PlacedMembers> {
   #decidedNumber(number: number, set: DecisionSet): number {
     const component = this.#known.component(number);
     const findings = this.#known.findings(number);
-    const decisions = findings.flatMap(({ vulnerability }) => decisionsAbout(set.about(vulnerability), component));
+    const owner = this.#known.ownerOf(number);
+    const decisions = findings.flatMap(({ vulnerability }) =>
+      decisionsAbout(set.about(vulnerability), component, owner),
+    );
     return decisions.length === 0 ? number : this.#known.variantFor(number, [...new Set(decisions)]);
   }
 }

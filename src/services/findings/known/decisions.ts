@@ -2,8 +2,10 @@
 import { LruMap } from "../../../lru-map.ts";
 import type { ReadSession } from "../../../store/index.ts";
 import { ancestorsOf, covers, rootOf } from "../../../uid.ts";
-import { analysesRevision, decisionsOf } from "../../decisions/analyses.ts";
+import { analysesBelow } from "../../decisions/analyses.ts";
 import { compareDecisions, type Decision } from "../../decisions/decision.ts";
+import { decisionsRevision } from "../../decisions/revision.ts";
+import { vexDecisionsBelow } from "../../documents/vex-decisions.ts";
 import type { KnownVulnerability } from "./vulnerabilities.ts";
 
 /** The organisations whose decisions are remembered at most. */
@@ -18,6 +20,8 @@ interface Place {
   readonly digest: string;
 }
 
+const nothing: readonly Decision[] = [];
+
 /** The decisions that count in some images. */
 export class DecisionSet {
   readonly #parts: readonly ById[];
@@ -28,9 +32,10 @@ export class DecisionSet {
 
   /** What is decided about a vulnerability, the deciding one first. */
   about({ id, aliases }: Pick<KnownVulnerability, "id" | "aliases">): readonly Decision[] {
-    const found: Decision[] = [];
-    for (const part of this.#parts) for (const each of [id, ...aliases]) found.push(...(part.get(each) ?? []));
-    return found.length > 1 ? found.sort(compareDecisions) : found;
+    const found = new Set<Decision>();
+    for (const part of this.#parts)
+      for (const each of [id, ...aliases]) for (const decision of part.get(each) ?? []) found.add(decision);
+    return found.size === 0 ? nothing : [...found].sort(compareDecisions);
   }
 }
 
@@ -82,6 +87,11 @@ export function uniformDecisions(
   return found.sort(compareDecisions);
 }
 
+/** What all groups of an organisation have decided, expired decisions among them. */
+async function decisionsOf(session: ReadSession, organisation: string): Promise<Decision[]> {
+  return [...(await analysesBelow(session, organisation)), ...(await vexDecisionsBelow(session, organisation))];
+}
+
 /** The decisions of all organisations. */
 export class KnownDecisions implements DecisionSource {
   readonly #now: () => number;
@@ -98,7 +108,7 @@ export class KnownDecisions implements DecisionSource {
   }
 
   async of(session: ReadSession, images: readonly Place[]): Promise<SetOf | undefined> {
-    const revision = await analysesRevision(session);
+    const revision = await decisionsRevision(session);
     if (revision === "") return undefined;
     const found = new Map<string, OfOrganisation>();
     for (const root of new Set(images.map(({ repo }) => rootOf(repo)))) {
@@ -113,7 +123,7 @@ export class KnownDecisions implements DecisionSource {
     const known = this.#organisations.get(root);
     const { nowMs } = this;
     if (known?.seen === revision && nowMs < known.validUntilMs) return known;
-    const own = await analysesRevision(session, root);
+    const own = await decisionsRevision(session, root);
     if (known?.revision === own && nowMs < known.validUntilMs) {
       known.seen = revision;
       return known;
@@ -200,7 +210,7 @@ function grouped(decisions: readonly Decision[], keysOf: (of: Decision) => Itera
 
 /** Decisions by the ids of vulnerabilities. */
 export function byId(decisions: readonly Decision[]): ById {
-  return Map.groupBy(decisions, ({ vulnerabilityId }) => vulnerabilityId);
+  return grouped(decisions, ({ ids }) => ids);
 }
 
 function mapped(groups: ReadonlyMap<string, readonly Decision[]>): Map<string, ById> {

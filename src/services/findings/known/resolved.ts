@@ -8,7 +8,7 @@ import { type KnownVulnerability, readVulnerabilities } from "./vulnerabilities.
 
 /** What one source says, weighed against the others. */
 export interface WeighedMatch {
-  readonly match: Omit<Match, "kind">;
+  readonly match: Omit<Match, "kind"> & { readonly kind: Match["kind"] | "analysis" };
   /** Why it counts before others or after them, in words. */
   readonly reason: string;
 }
