@@ -430,9 +430,28 @@ onEveryServer(
       const scan = (time: string) => Buffer.from(JSON.stringify(trivyReport(time)));
       expect((await send(1, scan("2026-11-03T10:00:00Z"), "scans")).status).toBe(200);
       expect(await send(1, scan("2026-11-04T10:00:00Z"), "scans")).toMatchObject({ status: 429 });
+      const vex = (names: readonly string[]) => ({
+        "@context": "https://openvex.dev/ns/v0.2.0",
+        "@id": "https://example.com/vex",
+        author: "Example",
+        version: 1,
+        timestamp: "2026-01-01T00:00:00Z",
+        statements: names.map((name) => ({
+          vulnerability: { name },
+          products: [{ "@id": "pkg:npm/a@1" }],
+          status: "affected",
+        })),
+      });
+      const state = (names: readonly string[]) =>
+        post(platform(), `/findings/v1/groups/${group}/vex`, [Buffer.from(JSON.stringify(vex(names)))], admin);
+      expect((await state(["CVE-2026-1"])).status).toBe(200);
+      expect(await state(Array.from({ length: 100 }, (_, i) => `CVE-2026-${i + 1}`))).toMatchObject({
+        status: 429,
+        json: { message: expect.stringContaining("2000 vexStatementBytes") },
+      });
     });
   },
-  { quotas: { ...defaultQuotas, sbomDocuments: 2, sbomBytes: 5000, vulnReports: 1 } },
+  { quotas: { ...defaultQuotas, sbomDocuments: 2, sbomBytes: 5000, vulnReports: 1, vexStatementBytes: 2000 } },
 );
 
 /** The first line of the answer to what is sent; the connection is closed then. */

@@ -9,7 +9,7 @@ import { readConfig } from "../../src/config/index.ts";
 import { newUid, userIdentityUid } from "../../src/new-uid.ts";
 import { defaultQuotas } from "../../src/quotas.ts";
 import { contentOf, newRow, type Resource, type RowChange } from "../../src/resource/index.ts";
-import { vexFiles } from "../../src/services/documents/vex-documents.ts";
+import { vexFiles, vexStatements } from "../../src/services/documents/vex-documents.ts";
 import { groupInvites } from "../../src/services/iam/group-invites.ts";
 import { identities } from "../../src/services/iam/identities.ts";
 import { identityProviders } from "../../src/services/iam/identity-providers.ts";
@@ -93,7 +93,8 @@ onEveryDatabase("bounds", (database) => {
   test("name quotas that have a default, each once, and bytes that are counted", () => {
     const named = boundsOf().flatMap((bound) => ("quota" in bound ? [bound.quota] : []));
     expect(named.sort()).toEqual(Object.keys(defaultQuotas).sort());
-    const tables = [...resources.map(({ table }) => table), usersTable, groupsTable, sbomFiles, vexFiles];
+    const files = [sbomFiles, vexFiles, vexStatements];
+    const tables = [...resources.map(({ table }) => table), usersTable, groupsTable, ...files];
     for (const { name, byteQuota } of tables)
       expect([name, countsBytes(name)]).toEqual([name, byteQuota !== undefined]);
   });

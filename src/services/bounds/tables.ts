@@ -70,7 +70,7 @@ export function boundsOfTables({ database, resources, now, record }: BoundOption
     onRemoved: removed(roleBindings),
   };
   const tables = [...resources.map(({ table }) => table), signIns, usersTable, groupsTable, membersTable];
-  const documents = [sbomFiles, vexFiles, ...reportTables];
+  const documents = [sbomFiles, vexFiles, vexStatements, ...reportTables];
   return [
     ...[...tables, ...documents].flatMap(({ name, quota, byteQuota }) =>
       [quota, byteQuota].flatMap((one) => (one === undefined ? [] : [{ table: name, quota: one }])),

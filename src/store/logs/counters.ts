@@ -20,6 +20,7 @@ const byteCounted: ReadonlySet<string> = new Set([
   "scim_groups",
   "sbom_files",
   "vex_files",
+  "vex_statements",
 ]);
 
 /** Whether the bytes of the rows of a table are counted. */
