@@ -61,7 +61,8 @@ describe("list", () => {
   });
 
   test("prints columns that the caller chooses", async () => {
-    expect(await output(["list", "repos", "-o", "custom-columns=THE NAME:.name,TIER:{.catalogTier},X:.x"])).toBe(
+    const columns = "custom-columns=THE NAME:.name,TIER:{.catalogTier},X:.x";
+    expect(await output(["list", "repos", "--order-by", "name", "-o", columns])).toBe(
       ["alpha", "beta", "gamma"].reduce(
         (text, name) => `${text}${name.padEnd(8)}   CATALOG_TIER_UNSPECIFIED   <none>\n`,
         "THE NAME   TIER                       X\n",
