@@ -1,4 +1,4 @@
-import { FairQueue } from "./fair-queue.ts";
+import { FairQueue, waitIn } from "./fair-queue.ts";
 import type { WorkPayer } from "./payer.ts";
 
 /** Work that needs much memory: each account has one such work under way, for which its callers take turns. */
@@ -12,25 +12,12 @@ export class AccountTurns {
    */
   begin(payer: WorkPayer, signal: AbortSignal): Promise<() => void> | (() => void) {
     signal.throwIfAborted();
-    const waiting = this.#accounts.get(payer.account);
-    const { account } = payer;
+    const { account } = payer; // it may change with what the caller does next
     const end = () => this.#end(account);
-    if (waiting === undefined) {
-      this.#accounts.set(account, new FairQueue());
-      return end;
-    }
-    return new Promise((resolve, reject) => {
-      const begin = () => {
-        signal.removeEventListener("abort", onAbort);
-        resolve(end);
-      };
-      const onAbort = () => {
-        waiting.delete(payer, begin);
-        reject(signal.reason);
-      };
-      waiting.add(payer, begin);
-      signal.addEventListener("abort", onAbort, { once: true });
-    });
+    const waiting = this.#accounts.get(account);
+    if (waiting !== undefined) return waitIn(waiting, payer, signal).then(() => end);
+    this.#accounts.set(account, new FairQueue());
+    return end;
   }
 
   #end(account: string): void {

@@ -65,6 +65,25 @@ export class FairQueue<T> {
 }
 
 /**
+ * Waits in a queue until the item that this adds is called, by whoever takes it. Errors: the reason of the signal,
+ * which takes the item out.
+ */
+export function waitIn(queue: FairQueue<() => void>, payer: WorkPayer, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const begin = () => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    };
+    const onAbort = () => {
+      queue.delete(payer, begin);
+      reject(signal.reason);
+    };
+    queue.add(payer, begin);
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/**
  * Whether one more of an account may be there, where `max` may be. At the limit, and until twice as many are there,
  * accounts that have less than an equal share may have more: those who have most are refused first.
  */

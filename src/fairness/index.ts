@@ -7,5 +7,5 @@
  * then by caller, and refuses first those who have most.
  */
 export { AccountTurns } from "./account-turns.ts";
-export { FairQueue, hasShare } from "./fair-queue.ts";
+export { FairQueue, hasShare, waitIn } from "./fair-queue.ts";
 export { chargeCallAt, chargeCallIn, createPayer, nobody, type Pause, type Payer, type WorkPayer } from "./payer.ts";

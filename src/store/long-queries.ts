@@ -3,7 +3,7 @@
  * whom calls count against take turns, and among their callers each, so that one who asks for much delays nobody else
  * for longer than one query. Where too many wait, those of whom most wait are refused.
  */
-import { FairQueue } from "../fairness/index.ts";
+import { FairQueue, waitIn } from "../fairness/index.ts";
 import type { Histogram } from "../histogram/index.ts";
 import { OverloadError } from "./sql/errors.ts";
 import type { StatementObserver } from "./sql/observed-connection.ts";
@@ -85,29 +85,18 @@ export class LongQueries {
       return await measure(this.#durations, () => this.#runner.rows(statement, values, call));
     } finally {
       statements?.ran(sinceMs, performance.now(), statement);
-      this.#running--;
-      this.#waiting.shift()?.();
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running--;
+      else next(); // it runs in the place of this one
     }
   }
 
-  /** Waits for a turn of the caller. It then counts as running. */
+  /** Waits for a turn of the caller. It is then given the place of one that has run. */
   #turn({ caller, account = caller, signal }: ReadingCall): Promise<void> {
     const payer = { account, caller };
     if (this.#waiting.countOf(payer) >= waitingLimits.ofCaller) throw new OverloadError(true);
     if (!this.#waiting.hasRoom(payer, waitingLimits.inTotal)) throw new OverloadError(false);
-    return new Promise((resolve, reject) => {
-      const begin = () => {
-        signal.removeEventListener("abort", onAbort);
-        this.#running++;
-        resolve();
-      };
-      const onAbort = () => {
-        this.#waiting.delete(payer, begin);
-        reject(signal.reason);
-      };
-      this.#waiting.add(payer, begin);
-      signal.addEventListener("abort", onAbort, { once: true });
-    });
+    return waitIn(this.#waiting, payer, signal);
   }
 }
 

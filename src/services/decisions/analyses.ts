@@ -14,7 +14,7 @@ import {
 import { invalid } from "../../errors.ts";
 import type { FindingState } from "../../matching/index.ts";
 import { defineResource, environmentOf, equalTo, messageOf, transactionOf } from "../../resource/index.ts";
-import type { ReadSession, Row } from "../../store/index.ts";
+import type { ReadSession, Row, Selection } from "../../store/index.ts";
 import { covers } from "../../uid.ts";
 import { groups } from "../iam/groups.ts";
 import type { Decision, Said } from "./decision.ts";
@@ -56,34 +56,26 @@ function sameTime(a: Analysis["expireTime"], b: NonNullable<Analysis["expireTime
 const portion = 500;
 
 /** The analyses of all groups of an organisation, expired ones among them. */
-export async function analysesBelow(session: ReadSession, organisation: string): Promise<Decision[]> {
-  const found: Decision[] = [];
-  const within = [{ root: organisation, self: true }];
-  for await (const rows of session.pages(analyses.table, { within, limit: portion }))
-    found.push(...rows.map(decisionOf));
-  return found;
+export function analysesBelow(session: ReadSession, organisation: string): Promise<Decision[]> {
+  return decisionsIn(session, { within: [{ root: organisation, self: true }] });
 }
 
 /** What any group has decided about vulnerabilities with one of these ids, expired decisions among them. */
 export async function decisionsAboutIds(session: ReadSession, ids: readonly string[]): Promise<Decision[]> {
-  if (ids.length === 0) return [];
+  return ids.length === 0 ? [] : decisionsIn(session, { where: [{ column: "vulnerability_id", in: ids }] });
+}
+
+async function decisionsIn(session: ReadSession, selection: Selection): Promise<Decision[]> {
   const found: Decision[] = [];
-  const where = [{ column: "vulnerability_id", in: ids }];
-  for await (const rows of session.pages(analyses.table, { where, limit: portion }))
+  for await (const rows of session.pages(analyses.table, { ...selection, limit: portion }))
     found.push(...rows.map(decisionOf));
   return found;
 }
 
-/** What a row says. */
+/** What the analysis of a row decides. */
 export function decisionOf(row: Row): Decision {
-  return decisionBy(messageOf(analyses, row), row);
-}
-
-/** What an analysis decides that has this row, or gets it. */
-export function decisionBy(
-  analysis: Analysis,
-  { uid, parent, updateTimeUs }: Pick<Row, "uid" | "parent" | "updateTimeUs">,
-): Decision {
+  const { uid, parent, updateTimeUs } = row;
+  const analysis = messageOf(analyses, row);
   const { vulnerabilityId, packageUrl, versionRange, repos, digests, state, justification, expireTime } = analysis;
   const packages = PackageRange.read(packageUrl, versionRange);
   const said: Said = {

@@ -118,7 +118,7 @@ export class KnownDecisions implements DecisionSource {
     return found.size === 0 ? undefined : (image) => found.get(rootOf(image.repo))?.setOf(image);
   }
 
-  /** @param revision of the analyses of all. */
+  /** @param revision of the decisions of all. */
   async #organisation(session: ReadSession, root: string, revision: string): Promise<OfOrganisation> {
     const known = this.#organisations.get(root);
     const { nowMs } = this;
@@ -137,9 +137,9 @@ export class KnownDecisions implements DecisionSource {
 
 /** The decisions of one organisation that have not expired. */
 class OfOrganisation {
-  /** Of its analyses. */
+  /** Of its decisions. */
   readonly revision: string;
-  /** The revision of the analyses of all at which that was the one of its own. */
+  /** The revision of the decisions of all at which that was the one of its own. */
   seen: string;
   /** When the next one expires, in milliseconds since 1970. */
   readonly validUntilMs: number;
